@@ -1,0 +1,101 @@
+"""Distances to the nearest periodic image, right on any cell however oblique."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+from ase.geometry.minkowski_reduction import minkowski_reduce
+
+from rewards.arrangement import Cell, FloatArray, cell_matrix
+
+# One of each pair ±t of the 26 lattice translations around the origin: |v + t| and |v - t| are taken together.
+_HALF_SHELL = np.array([t for t in product((-1, 0, 1), repeat=3) if t > (0, 0, 0)], dtype=float)
+
+# Pairs handled at once: 13 numbers each, so 2^16 pairs are about 7 MB whatever the number of sites.
+_PAIRS_PER_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedLattice:
+    """The same lattice in its shortest basis (Minkowski-reduced), in which the nearest image is close by.
+
+    In such a basis the nearest image of a difference wrapped to [-1/2, 1/2] is among the 27 neighbouring ones
+    (Nguyen and Stehlé, ACM Trans. Algorithms 5(4), 46, 2009, for the basis); in the given basis of an oblique cell
+    it may be many cells away.
+
+    Attributes:
+        basis: reduced lattice vectors as rows in Å, shape (3, 3).
+        to_reduced: fractional rows times this are fractional rows in the reduced basis, shape (3, 3).
+        translations: one of each pair ± of the 26 shortest translations as columns in Å, shape (3, 13).
+        translation_norms: their squared lengths in Å², shape (13,).
+        orthogonal: no search is needed, wrapping alone gives the nearest image.
+    """
+
+    basis: FloatArray
+    to_reduced: FloatArray
+    translations: FloatArray
+    translation_norms: FloatArray
+    orthogonal: bool
+
+
+@lru_cache(maxsize=256)
+def reduced_lattice(cell: Cell) -> ReducedLattice:
+    """The reduced basis of a cell (a, b, c in Å; alpha, beta, gamma in degrees).
+
+    Raises:
+        ValueError: if the six numbers do not describe a cell.
+    """
+    matrix = cell_matrix(cell)
+    if cell[3:] == (90.0, 90.0, 90.0):
+        basis, operation = matrix, np.eye(3)
+    else:
+        basis, operation = (np.asarray(array, dtype=float) for array in minkowski_reduce(matrix))
+    translations = np.ascontiguousarray((_HALF_SHELL @ basis).T)
+    return ReducedLattice(
+        basis=basis,
+        to_reduced=np.round(np.linalg.inv(operation)),  # unimodular: its inverse is whole numbers too
+        translations=translations,
+        translation_norms=np.einsum("ij,ij->j", translations, translations),
+        orthogonal=cell[3:] == (90.0, 90.0, 90.0),
+    )
+
+
+def image_distances(frac_a: FloatArray, frac_b: FloatArray, lattice: ReducedLattice) -> FloatArray:
+    """Distance in Å from every site of one list to the nearest image of every site of another.
+
+    Args:
+        frac_a: fractional coordinates in the original basis, shape (n, 3).
+        frac_b: the same, shape (m, 3).
+        lattice: the reduced basis of the cell in which both are given.
+
+    Returns:
+        Array of shape (n, m).
+    """
+    reduced_a = frac_a @ lattice.to_reduced
+    reduced_b = frac_b @ lattice.to_reduced
+    rows = max(1, _PAIRS_PER_CHUNK // max(1, len(reduced_b)))
+    squared = np.empty((len(reduced_a), len(reduced_b)))
+    for start in range(0, len(reduced_a), rows):
+        difference = reduced_a[start : start + rows, None, :] - reduced_b[None, :, :]
+        difference -= np.round(difference)
+        squared[start : start + rows] = _squared_distances(difference.reshape(-1, 3), lattice).reshape(
+            -1, len(reduced_b)
+        )
+    return np.sqrt(squared, out=squared)
+
+
+def _squared_distances(wrapped: FloatArray, lattice: ReducedLattice) -> FloatArray:
+    """Squared length in Å² of the shortest image of each wrapped fractional row, shape (n,)."""
+    vectors = wrapped @ lattice.basis
+    here = np.einsum("ij,ij->i", vectors, vectors)
+    if lattice.orthogonal:
+        return here
+    # |v ± t|² = |v|² + |t|² ± 2 v·t, of which the smaller has the sign that makes the last term negative.
+    projected = np.abs(vectors @ lattice.translations)
+    projected *= -2.0
+    projected += lattice.translation_norms
+    change = np.minimum(projected.min(axis=1), 0.0)
+    return np.maximum(here + change, 0.0)
