@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from atomworld_env.structures.crystal import Crystal
-from atomworld_env.structures.images import neighbours_of_point
+from atomworld_env.structures.images import neighbours_of_point, shortest_lattice_vector
 
 CONTACT_FACTOR = 0.7
 """Two atoms closer than this times the sum of their covalent radii are no physical structure."""
@@ -65,8 +65,6 @@ def room_at(crystal: Crystal, frac_point: np.ndarray, *, ignore: int | None = No
     Args:
         ignore: a site that is not counted, when an atom is judged at that site's own place.
     """
-    from atomworld_env.structures.images import shortest_lattice_vector
-
     radii = np.array([covalent_radius(symbol) for symbol in crystal.species])
     largest = max(_radii().values())
     near = neighbours_of_point(crystal, frac_point, CONTACT_FACTOR * (largest + radii.max()))

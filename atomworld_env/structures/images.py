@@ -7,6 +7,7 @@ hide in both.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -30,6 +31,12 @@ def shifts_within(crystal: Crystal, radius: float) -> FloatArray:
 
 def shortest_lattice_vector(crystal: Crystal) -> float:
     """Length in Å of the shortest non-zero lattice vector."""
+    return _shortest_lattice_vector(crystal.cell)
+
+
+@lru_cache(maxsize=4096)  # asked for several times per draw, and depends on the cell alone
+def _shortest_lattice_vector(cell: tuple[float, float, float, float, float, float]) -> float:
+    crystal = Crystal(cell, (), np.empty((0, 3)))
     shifts = shifts_within(crystal, min(crystal.cell[:3]) + 1e-9)
     lengths = np.linalg.norm(shifts @ crystal.matrix, axis=1)
     return float(lengths[lengths > 1e-6].min())

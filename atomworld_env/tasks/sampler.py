@@ -1,0 +1,238 @@
+"""Well-posed tasks from a structure pool, the same bytes for the same seed in any process."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
+
+import numpy as np
+
+from atomworld_env.actions import ACTIONS, Action
+from atomworld_env.actions.action import Params, RejectedDraw
+from atomworld_env.errors import UsageError
+from atomworld_env.structures.cif import CIF_STYLES, CifStyle, write_cif
+from atomworld_env.structures.contacts import CONTACT_FACTOR, HEAVIEST_WITH_RADIUS, smallest_contact_ratio
+from atomworld_env.structures.crystal import TARGET_DECIMALS, Crystal
+from atomworld_env.structures.pool import PoolEntry, StructurePool, load_pool
+from atomworld_env.structures.splits import SPLITS
+from atomworld_env.tasks.difficulty import difficulty
+from atomworld_env.tasks.task import Task
+from rewards import Arrangement, Baseline, compare_strict
+
+GENERATOR_VERSION = "1"
+"""Moves when the same seed gives other tasks."""
+
+DISCRIMINATING_DISPLACEMENT = 0.3
+"""Å. An unchanged input must be at least this far from the target where the composition does not tell them apart."""
+
+
+@dataclass(frozen=True)
+class SamplerConfig:
+    """What tasks are drawn from.
+
+    Attributes:
+        pool: "aflow" (embedded) or a folder, archive or file of CIFs.
+        split: train, validation, test, or None for all families.
+        actions: names of the edits drawn from, evenly.
+        min_sites, max_sites: bounds on the sites of the input.
+        difficulty: lowest and highest difficulty score accepted, 0 … 1.
+        cif_style: "full" as pymatgen writes, or "compact".
+        decimals: of the printed fractional coordinates, 2 … 8.
+        contact_factor: see :mod:`atomworld_env.structures.contacts`; 0 switches the contact rule off.
+        max_draws: draws on one structure before another is taken.
+        max_structures: structures tried for one task before giving up.
+        edits: the edits with their parameter ranges.
+    """
+
+    pool: str = "aflow"
+    split: str | None = "train"
+    actions: tuple[str, ...] = tuple(ACTIONS)
+    min_sites: int = 10
+    max_sites: int = 100
+    difficulty: tuple[float, float] = (0.0, 1.0)
+    cif_style: CifStyle = "full"
+    decimals: int = 4
+    contact_factor: float = CONTACT_FACTOR
+    max_draws: int = 200
+    max_structures: int = 200
+    edits: Mapping[str, Action] = field(default_factory=lambda: ACTIONS)
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.actions if name not in self.edits]
+        if unknown or not self.actions:
+            named = f"unknown action {unknown[0]!r}" if unknown else "no action is given"
+            raise UsageError(f"{named}; choose from {', '.join(self.edits)}")
+        if self.split is not None and self.split not in SPLITS:
+            raise UsageError(f"unknown split {self.split!r}; choose from {', '.join(SPLITS)}")
+        if self.cif_style not in CIF_STYLES:
+            raise UsageError(f"unknown CIF style {self.cif_style!r}; choose from {', '.join(CIF_STYLES)}")
+        if not 2 <= self.decimals <= TARGET_DECIMALS:
+            raise UsageError(f"decimals must be 2 to {TARGET_DECIMALS}, got {self.decimals}")
+        if not 1 <= self.min_sites <= self.max_sites:
+            raise UsageError(f"need 1 <= min_sites <= max_sites, got {self.min_sites} and {self.max_sites}")
+
+
+class TaskSampler:
+    """Draws tasks from one configuration.
+
+    Attributes:
+        config: what is drawn from.
+        pool: the structures.
+        rejected: how often each (action, reason) was refused so far.
+        accepted: how many tasks of each action were made so far.
+        families: the structures drawn from, by family.
+    """
+
+    def __init__(self, config: SamplerConfig | None = None, *, pool: StructurePool | None = None) -> None:
+        self.config = SamplerConfig() if config is None else config
+        self.pool = load_pool(self.config.pool) if pool is None else pool
+        self.rejected: Counter[tuple[str, str]] = Counter()
+        self.accepted: Counter[str] = Counter()
+        self.families: dict[str, list[PoolEntry]] = {}
+        for entry in self.pool.entries(self.config.split, self.config.min_sites, self.config.max_sites):
+            self.families.setdefault(entry.family, []).append(entry)
+        if not self.families:
+            raise UsageError(
+                f"pool {self.pool.name!r} has no structure of {self.config.min_sites} to {self.config.max_sites} sites "
+                f"in split {self.config.split!r}; widen the site range or choose another split"
+            )
+        self._family_names = sorted(self.families)
+        self._elements = drawable_elements(self.pool)
+
+    @property
+    def version(self) -> str:
+        """Generator version and pool version; equal versions and seeds give equal tasks."""
+        return f"{GENERATOR_VERSION}+{self.pool.name}.{self.pool.version}"
+
+    def sample(self, seed: int, action: str | None = None) -> Task:
+        """The task of a seed: a family is drawn evenly, then one of its structures, then the edit's parameters.
+
+        Args:
+            action: name of the edit; drawn evenly from the configured ones when not given.
+
+        Raises:
+            UsageError: if the action is not configured or no structure of the pool admits it.
+        """
+        if action is not None and action not in self.config.edits:
+            raise UsageError(f"unknown action {action!r}; choose from {', '.join(self.config.edits)}")
+        if seed < 0:
+            raise UsageError(f"a seed must be 0 or larger, got {seed}")
+        split = -1 if self.config.split is None else SPLITS.index(self.config.split)
+        rng = np.random.default_rng(np.random.SeedSequence([seed, split + 1]))
+        name = self.config.actions[rng.integers(len(self.config.actions))] if action is None else action
+        for _ in range(self.config.max_structures):
+            members = self.families[self._family_names[rng.integers(len(self._family_names))]]
+            entry = members[rng.integers(len(members))]
+            task = self.edit(entry, name, int(rng.integers(2**53)))
+            if task is not None:
+                return task
+        reasons = ", ".join(
+            f"{reason} ({count})" for (of, reason), count in self.rejected.most_common() if of == name
+        )
+        raise UsageError(
+            f"no well-posed {name} task in {self.config.max_structures} structures of pool {self.pool.name!r}: {reasons}; "
+            "widen the site range, the difficulty or the parameter ranges"
+        )
+
+    def edit(self, entry: PoolEntry, action: str, seed: int, *, suite: str = "") -> Task | None:
+        """A task on one given structure, or None if no draw on it is well posed."""
+        edit = self.config.edits[action]
+        crystal = entry.crystal
+        if self.config.decimals < 4:
+            crystal = Crystal.printed(crystal.cell, crystal.species, crystal.frac, self.config.decimals)
+        reason = edit.unsuitable(crystal)
+        if reason is not None:
+            self.rejected[action, reason] += 1
+            return None
+        rng = np.random.default_rng(np.random.SeedSequence(seed))
+        for params in islice(edit.proposals(crystal, rng, self._elements), self.config.max_draws):
+            try:
+                target, baseline, hardness = self._checked(edit, crystal, params)
+            except RejectedDraw as rejected:
+                self.rejected[action, rejected.reason] += 1
+                continue
+            self.accepted[action] += 1
+            structure = write_cif(crystal, style=self.config.cif_style, decimals=self.config.decimals)
+            return Task(
+                task_id=f"{action}-{_digest(structure, action, params, self.version)}",
+                action=action,
+                params=params,
+                prompt=edit.instruction(params),
+                structure=structure,
+                target=write_cif(target, style="full", decimals=TARGET_DECIMALS),
+                structure_id=entry.structure_id,
+                n_sites=len(crystal),
+                difficulty=hardness,
+                seed=seed,
+                suite=suite,
+                split=entry.split,
+                version=self.version,
+                baseline=baseline,
+            )
+        return None
+
+    def _checked(
+        self, edit: Action, crystal: Crystal, params: Params
+    ) -> tuple[Crystal, Baseline, dict[str, float]]:
+        edit.check(crystal, params)
+        target = edit.apply(crystal, params)
+        if self.config.contact_factor > 0:
+            touched = edit.touched(crystal, params)
+            if touched and smallest_contact_ratio(target, touched)[0] < self.config.contact_factor:
+                raise RejectedDraw("two atoms would be too close")
+        unchanged = compare_strict(_arrangement(crystal), _arrangement(target))
+        if unchanged.stage == "correct":
+            raise RejectedDraw("the unchanged input would be right")
+        displacement = unchanged.max_displacement
+        if unchanged.composition_difference == 0 and (
+            displacement is None or displacement < DISCRIMINATING_DISPLACEMENT
+        ):
+            raise RejectedDraw("the unchanged input would be almost right")
+        hardness = difficulty(edit, crystal, params, target)
+        low, high = self.config.difficulty
+        if not low <= hardness["score"] <= high:
+            raise RejectedDraw("outside the difficulty asked for")
+        baseline = Baseline(
+            stage=unchanged.stage,
+            max_displacement=displacement,
+            sum_displacement=unchanged.sum_displacement,
+            composition_difference=unchanged.composition_difference,
+        )
+        return target, baseline, hardness
+
+
+def drawable_elements(pool: StructurePool) -> Sequence[str]:
+    """Elements of the pool that an added or changed atom may become: those with a tabulated covalent radius."""
+    from ase.data import atomic_numbers
+
+    return [symbol for symbol in pool.elements if atomic_numbers[symbol] <= HEAVIEST_WITH_RADIUS]
+
+
+def _arrangement(crystal: Crystal) -> Arrangement:
+    return Arrangement(cell=crystal.cell, species=crystal.species, frac=crystal.frac)
+
+
+def _digest(structure: str, action: str, params: Params, version: str) -> str:
+    content = json.dumps([structure, action, params, version], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+
+@cache
+def _default_sampler(split: str) -> TaskSampler:
+    return TaskSampler(SamplerConfig(split=split))
+
+
+def sample_task(action: str | None = None, *, seed: int, split: str = "train") -> Task:
+    """One task of the embedded pool, 10–100 sites, with the default ranges.
+
+    The same seed gives the same task on any machine.
+
+    >>> sample_task("move", seed=7).action
+    'move'
+    """
+    return _default_sampler(split).sample(seed, action)

@@ -1,0 +1,192 @@
+"""Fixed sets of tasks with a fingerprint: made, written, loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from atomworld_env.errors import UsageError
+from atomworld_env.structures.pool import PoolEntry
+from atomworld_env.tasks.sampler import SamplerConfig, TaskSampler
+from atomworld_env.tasks.task import Task, dump_line, read_jsonl, read_parquet, write_jsonl, write_parquet
+
+Progress = Callable[[str, int, int], None]
+"""Called with the edit's name, how many of its tasks are made and how many are wanted."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """An ordered set of tasks.
+
+    Attributes:
+        name: of the suite, or the file it was read from.
+        tasks: interleaved by edit, so that the first ten tasks are one of each.
+        rejected: how often each (action, reason) was refused while it was made; empty for a suite that was read.
+    """
+
+    name: str
+    tasks: tuple[Task, ...]
+    rejected: Counter[tuple[str, str]]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over the JSON lines of the tasks, first 16 hex digits."""
+        digest = hashlib.sha256()
+        for task in self.tasks:
+            digest.update(dump_line(task).encode() + b"\n")
+        return digest.hexdigest()[:16]
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The edits that occur, in order of first appearance."""
+        return tuple(dict.fromkeys(task.action for task in self.tasks))
+
+    def restricted(self, actions: Sequence[str] | None = None, per_action: int | None = None) -> Suite:
+        """The tasks of some edits only, and at most `per_action` of each.
+
+        Raises:
+            UsageError: if an edit does not occur in the suite.
+        """
+        wanted = self.actions if actions is None else tuple(actions)
+        for action in wanted:
+            if action not in self.actions:
+                raise UsageError(f"suite {self.name} has no {action} task; it has {', '.join(self.actions)}")
+        seen: Counter[str] = Counter()
+        kept = []
+        for task in self.tasks:
+            if task.action in wanted and (per_action is None or seen[task.action] < per_action):
+                seen[task.action] += 1
+                kept.append(task)
+        return replace(self, tasks=tuple(kept))
+
+    def write(self, folder: Path) -> None:
+        """Write ``tasks.jsonl``, ``tasks.parquet`` and ``suite.json`` (name, fingerprint, counts) into a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        write_jsonl(self.tasks, folder / "tasks.jsonl")
+        write_parquet(self.tasks, folder / "tasks.parquet")
+        summary = {
+            "name": self.name,
+            "fingerprint": self.fingerprint,
+            "version": self.tasks[0].version if self.tasks else "",
+            "tasks": dict(Counter(task.action for task in self.tasks)),
+        }
+        (folder / "suite.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class SuiteRecipe:
+    """How a named suite is made.
+
+    Attributes:
+        name: of the suite.
+        config: what its tasks are drawn from.
+        per_action: tasks of each edit.
+        seed: root of all its random numbers.
+    """
+
+    name: str
+    config: SamplerConfig
+    per_action: int
+    seed: int
+
+
+RECIPES = {
+    "atommotor": SuiteRecipe("atommotor", SamplerConfig(split="test"), per_action=250, seed=0),
+}
+"""AtomMotor-2K: ten edits x 250 tasks on structures of 10-100 sites, all from the test split."""
+
+
+def make_suite(recipe: SuiteRecipe, *, progress: Progress | None = None) -> Suite:
+    """Make a suite: each edit on `per_action` structures, no two of one family, composition and number of sites.
+
+    Families take turns, so that every edit is spread over as many of them as admit it.
+
+    Raises:
+        UsageError: if the pool has too few structures for an edit.
+    """
+    sampler = TaskSampler(recipe.config)
+    columns = [
+        list(_tasks_of_one_edit(sampler, recipe, action, number, progress))
+        for number, action in enumerate(recipe.config.actions)
+    ]
+    tasks = tuple(task for row in zip(*columns, strict=True) for task in row)
+    return Suite(recipe.name, tasks, sampler.rejected)
+
+
+def _tasks_of_one_edit(
+    sampler: TaskSampler, recipe: SuiteRecipe, action: str, number: int, progress: Progress | None
+) -> Iterator[Task]:
+    rng = np.random.default_rng(np.random.SeedSequence([recipe.seed, number]))
+    made = 0
+    for entry in _families_in_turn(sampler, rng):
+        if made == recipe.per_action:
+            return
+        task = sampler.edit(entry, action, int(rng.integers(2**53)), suite=recipe.name)
+        if task is not None:
+            made += 1
+            if progress is not None:
+                progress(action, made, recipe.per_action)
+            yield task
+    if made < recipe.per_action:
+        raise UsageError(
+            f"only {made} different structures of the pool admit {action}, {recipe.per_action} were asked for; "
+            "ask for fewer per action or widen the pool or the site range"
+        )
+
+
+def _families_in_turn(sampler: TaskSampler, rng: np.random.Generator) -> Iterator[PoolEntry]:
+    """Every distinct structure once: one of each family in random order, then a second of each, and so on."""
+    queues = []
+    for members in sampler.families.values():
+        shuffled = [members[k] for k in rng.permutation(len(members))]
+        distinct = {
+            (entry.n_sites, tuple(sorted(entry.crystal.composition.items()))): entry for entry in shuffled
+        }
+        queues.append(list(distinct.values()))
+    while queues:
+        for k in rng.permutation(len(queues)):
+            yield queues[k].pop()
+        queues = [queue for queue in queues if queue]
+
+
+def load_suite(name_or_path: str | Path, *, progress: Progress | None = None) -> Suite:
+    """A named suite (made on the spot, the same bytes everywhere) or one in a file or folder.
+
+    Args:
+        name_or_path: a name of :data:`RECIPES`, a ``.jsonl`` or ``.parquet`` file, or a folder with ``tasks.jsonl``.
+
+    Raises:
+        UsageError: if there is no such suite or a line of the file is broken.
+    """
+    recipe = RECIPES.get(str(name_or_path))
+    if recipe is not None:
+        return make_suite(recipe, progress=progress)
+    path = Path(name_or_path)
+    if path.is_dir():
+        path = path / "tasks.jsonl"
+    if not path.is_file():
+        raise UsageError(
+            f"no suite {str(name_or_path)!r}: it is neither one of {', '.join(RECIPES)} nor a file of tasks; "
+            "make one with `atomworld generate`"
+        )
+    tasks = tuple((read_parquet if path.suffix == ".parquet" else read_jsonl)(path))
+    if not tasks:
+        raise UsageError(f"{path} holds no task; make it anew with `atomworld generate`")
+    _refuse_repeated_ids(path, tasks)
+    return Suite(tasks[0].suite or str(path), tasks, Counter())
+
+
+def _refuse_repeated_ids(path: Path, tasks: Iterable[Task]) -> None:
+    seen: set[str] = set()
+    for number, task in enumerate(tasks, start=1):
+        if task.task_id in seen:
+            raise UsageError(
+                f"{path}, task {number}: task_id {task.task_id!r} occurs twice; delete one of the two"
+            )
+        seen.add(task.task_id)

@@ -1,0 +1,165 @@
+"""The task record: one structure, one instruction, one exact target; JSON Lines and Parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from atomworld_env.errors import UsageError
+from atomworld_env.structures.cif import read_p1_cif
+from atomworld_env.structures.crystal import Crystal
+from rewards import Baseline
+
+
+@dataclass(frozen=True)
+class Task:
+    """One question with its ground truth.
+
+    Attributes:
+        task_id: name of the edit and a hash of structure, parameters and version.
+        action: name of the edit.
+        params: the parameters of the edit, machine readable.
+        prompt: the instruction in plain English.
+        structure: the input CIF exactly as it is shown.
+        target: CIF of the ground truth, coordinates with 8 decimals.
+        structure_id: the pool entry it was made from.
+        n_sites: sites of the input.
+        difficulty: see :mod:`atomworld_env.tasks.difficulty`.
+        seed: with `structure_id` and `action`, makes the same task again.
+        suite: the suite it belongs to, or "".
+        split: train, validation or test.
+        version: of the generator and the pool.
+        baseline: how the unchanged input scores under the strict profile.
+    """
+
+    task_id: str
+    action: str
+    params: dict[str, Any]
+    prompt: str
+    structure: str
+    target: str
+    structure_id: str
+    n_sites: int
+    difficulty: dict[str, float]
+    seed: int
+    suite: str
+    split: str
+    version: str
+    baseline: Baseline
+
+    @cached_property
+    def crystal(self) -> Crystal:
+        """The input structure, sites in file order."""
+        return read_p1_cif(self.structure)
+
+    @cached_property
+    def target_crystal(self) -> Crystal:
+        """The ground truth, sites in file order."""
+        return read_p1_cif(self.target)
+
+    def to_json(self) -> dict[str, Any]:
+        """A dictionary of plain JSON values, always with the same keys in the same order."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return values | {"baseline": self.baseline.to_json()}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Task:
+        """The task of a record; unknown keys are ignored and null parameters dropped (Parquet fills them in).
+
+        Raises:
+            ValueError: in one line, naming the missing or wrong key.
+        """
+        if not isinstance(record, Mapping):
+            raise ValueError("a task is a JSON object")
+        missing = [field.name for field in fields(cls) if field.name not in record]
+        if missing:
+            raise ValueError(f"the task lacks {', '.join(missing)}")
+        values = {field.name: record[field.name] for field in fields(cls)}
+        for key in ("task_id", "action", "prompt", "structure", "target"):
+            if not isinstance(values[key], str):
+                raise ValueError(f"{key} must be text")
+        for key in ("params", "difficulty", "baseline"):
+            if not isinstance(values[key], Mapping):
+                raise ValueError(f"{key} must be an object")
+        values["params"] = {
+            key: value.tolist() if hasattr(value, "tolist") else value
+            for key, value in values["params"].items()
+            if value is not None
+        }
+        values["difficulty"] = dict(values["difficulty"])
+        try:
+            values["baseline"] = Baseline.from_json(values["baseline"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"baseline is not complete: {error}") from None
+        return cls(**values)
+
+
+def dump_line(task: Task) -> str:
+    """The task as one line of JSON Lines, without the newline; equal tasks give equal bytes."""
+    return json.dumps(task.to_json(), ensure_ascii=False, separators=(", ", ": "))
+
+
+def write_jsonl(tasks: Iterable[Task], path: Path) -> None:
+    """Write tasks as JSON Lines (UTF-8, one object a line)."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for task in tasks:
+            file.write(dump_line(task) + "\n")
+
+
+def read_jsonl(path: Path) -> Iterator[Task]:
+    """Tasks of a JSON Lines file, in order.
+
+    Raises:
+        UsageError: naming file and line, for a broken line or a target that cannot be read.
+    """
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                task = Task.from_json(json.loads(line))
+                _ = task.crystal, task.target_crystal
+            except ValueError as error:
+                reason = f"not JSON ({error.msg})" if isinstance(error, json.JSONDecodeError) else str(error)
+                raise UsageError(
+                    f"{path}, line {number}: {reason}; mend or delete the line, or make the file anew with "
+                    "`atomworld generate`"
+                ) from None
+            yield task
+
+
+def write_parquet(tasks: Iterable[Task], path: Path) -> None:
+    """Write tasks as one Parquet file with the same columns as the JSON Lines form."""
+    import pyarrow
+    import pyarrow.parquet
+
+    rows = [task.to_json() for task in tasks]
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+
+
+def read_parquet(path: Path) -> Iterator[Task]:
+    """Tasks of a Parquet file, in order.
+
+    Raises:
+        UsageError: naming file and row, for a row that is not a task.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        rows = pyarrow.parquet.read_table(path).to_pylist()
+    except pyarrow.ArrowException as error:
+        raise UsageError(f"{path} is not a Parquet file: {str(error).splitlines()[0]}") from None
+    for number, row in enumerate(rows):
+        try:
+            task = Task.from_json(row)
+            _ = task.crystal, task.target_crystal
+        except ValueError as error:
+            raise UsageError(
+                f"{path}, row {number}: {error}; make the file anew with `atomworld generate`"
+            ) from None
+        yield task
