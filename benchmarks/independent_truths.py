@@ -2,9 +2,10 @@
 
     python benchmarks/independent_truths.py tasks.jsonl
 
-A wrong ground truth is the one error that no reward, audit or training curve shows. So this file shares nothing with
-the package: it has its own reader, its own lattice, its own images, and takes from a task only the printed structure,
-the action and the parameters. Per edit it works in the way least like a product of fractional coordinates:
+A wrong ground truth is the one error that no reward, audit or training curve shows. So this file shares
+nothing with the package: it has its own reader, its own lattice, its own images, and takes from a task only
+the printed structure, the action and the parameters. Per edit it works in the way least like a product of
+fractional coordinates:
 
     change, remove, add, move    edits of an ASE `Atoms` in Cartesian space
     swap                         the two chemical symbols change places instead of the two positions
@@ -13,9 +14,9 @@ the action and the parameters. Per edit it works in the way least like a product
     rotate_around                `ase.neighborlist` finds the images, `Atoms.rotate` turns them
     super_cell                   `ase.build.make_supercell`
 
-It then asks each task whether it is well posed (one reading, far enough from every threshold, no impossible contact,
-distinguishable from its input) and counts what is broken. Exit status: 0 all agree and none broken, 1 otherwise,
-2 for a file that cannot be read.
+It then asks each task whether it is well posed (one reading, far enough from every threshold, no impossible
+contact, distinguishable from its input) and counts what is broken. Exit status: 0 all agree and none broken,
+1 otherwise, 2 for a file that cannot be read.
 """
 
 from __future__ import annotations
@@ -60,12 +61,12 @@ EPILOG = """examples:
 """
 
 
-# ---------------------------------------------------------------------------------------------------- reading
+# ---- reading
 
 
 @dataclass(frozen=True)
 class Crystal:
-    """What a P1 CIF prints: cell parameters, and per site its label, symbol and three numbers, in file order."""
+    """What a P1 CIF prints: cell parameters, and label, symbol and three numbers per site, in file order."""
 
     cell_parameters: tuple[float, ...]
     labels: tuple[str, ...]
@@ -157,7 +158,7 @@ def read_tasks(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, task
 
 
-# ---------------------------------------------------------------------------------------------------- images
+# ---- images
 
 
 def heights(lattice: Array) -> Array:
@@ -206,7 +207,7 @@ def two_nearest(lattice: Array, origin: Array, site: Array) -> Array:
 
 
 def distances(lattice: Array, first: Array, second: Array, reach: float) -> Array:
-    """Shortest image distance of each pair, (n, m); right where it is at most `reach`, an upper bound elsewhere."""
+    """Shortest image distance of each pair, (n, m); exact up to `reach`, an upper bound beyond it."""
     base = wrapped(first[:, None, :] - second[None, :, :], lattice)
     best = np.einsum("ijk,ijk->ij", base, base)
     for shift in translations(lattice, reach):
@@ -215,7 +216,7 @@ def distances(lattice: Array, first: Array, second: Array, reach: float) -> Arra
     return np.sqrt(best)
 
 
-# ---------------------------------------------------------------------------------------------------- the truths
+# ---- the truths
 
 
 def edited(action: str, params: dict[str, Any], atoms: Atoms) -> tuple[Atoms, list[int]]:
@@ -269,7 +270,7 @@ def edited(action: str, params: dict[str, Any], atoms: Atoms) -> tuple[Atoms, li
     return make_supercell(atoms, np.diag(params["factors"])), []
 
 
-# ---------------------------------------------------------------------------------------------------- comparing
+# ---- comparing
 
 
 def by_element(atoms: Atoms) -> dict[str, Array]:
@@ -301,7 +302,7 @@ def difference(ours: Atoms, theirs: Atoms, tolerance: float) -> float:
 
 
 def bottleneck(before: Atoms, after: Atoms) -> float:
-    """Smallest t (Å) such that sites of equal element can be paired with every distance ≤ t; same site order."""
+    """Smallest t (Å) such that sites of equal element can be paired with every distance ≤ t."""
     lattice = before.cell.array
     other = by_element(after)
     least = 0.0
@@ -321,11 +322,13 @@ def bottleneck(before: Atoms, after: Atoms) -> float:
     return least
 
 
-# ---------------------------------------------------------------------------------------------------- well posed
+# ---- well posed
 
 
 def closest_contact(atoms: Atoms, touched: list[int]) -> float:
     """Smallest distance of a touched atom to any atom or image, in units of the sum of covalent radii."""
+    if not touched:
+        return float("inf")
     radii = covalent_radii[atoms.numbers]
     lattice = atoms.cell.array
     reach = CONTACT * 2 * float(radii.max()) + GAP
@@ -344,7 +347,9 @@ def printed_to(value: float, decimals: int) -> bool:
     return abs(value - round(value, decimals)) < 1e-9
 
 
-def violations(task: dict[str, Any], source: Crystal, after: Atoms, touched: list[int]) -> Iterator[tuple[str, str]]:
+def violations(
+    task: dict[str, Any], source: Crystal, after: Atoms, touched: list[int]
+) -> Iterator[tuple[str, str]]:
     """(rule, what was found) for each rule of a well-posed task that this one breaks."""
     action, params, before = task["action"], task["params"], source.atoms()
     lattice, positions = before.cell.array, before.positions
@@ -356,8 +361,9 @@ def violations(task: dict[str, Any], source: Crystal, after: Atoms, touched: lis
         if label != f"{symbol}{k}":
             yield "labels carry the index", f"site {k} is labelled {label}"
             break
-    if not ((source.fractional >= 0) & (source.fractional < 1)).all() or "-" in "".join(map("".join, source.printed)):
-        yield "wrapped into [0, 1)", str(source.fractional.min(axis=0)) + str(source.fractional.max(axis=0))
+    signs = any("-" in number for row in source.printed for number in row)  # -0.0000 is not below 0
+    if signs or source.fractional.min() < 0 or source.fractional.max() >= 1:
+        yield "wrapped into [0, 1)", f"{source.fractional.min()} to {source.fractional.max()}"
     if task.get("n_sites", sites) != sites:
         yield "n_sites", f"{task['n_sites']} said, {sites} listed"
     for name in ("index", "other", "towards"):
@@ -397,7 +403,8 @@ def violations(task: dict[str, Any], source: Crystal, after: Atoms, touched: lis
 
     # One reading.
     if action in ("insert_between", "move_towards"):
-        near, next_one = np.linalg.norm(two_nearest(lattice, positions[index], positions[params["towards"]]), axis=1)
+        images = two_nearest(lattice, positions[index], positions[params["towards"]])
+        near, next_one = np.linalg.norm(images, axis=1)
         if next_one - near < GAP - SLACK:
             yield "one nearest image", f"{near:.4f} and {next_one:.4f} Å"
         if action == "move_towards" and near - params["distance"] < NEAR_MISS - SLACK:
@@ -410,7 +417,8 @@ def violations(task: dict[str, Any], source: Crystal, after: Atoms, touched: lis
     if action == "rotate_around":
         selected = 0
         for k in range(sites):
-            around = np.linalg.norm(images_within(lattice, positions[index], positions[k], params["radius"] + 1), axis=1)
+            images = images_within(lattice, positions[index], positions[k], params["radius"] + 1)
+            around = np.linalg.norm(images, axis=1)
             around = around[1:] if k == index else around
             if (np.abs(around - params["radius"]) < GAP - SLACK).any():
                 yield "no image near r", f"site {k} at {around} Å, r {params['radius']}"
@@ -445,7 +453,7 @@ def violations(task: dict[str, Any], source: Crystal, after: Atoms, touched: lis
         yield "discriminating", "composition unchanged"
 
 
-# ---------------------------------------------------------------------------------------------------- command line
+# ---- command line
 
 
 @dataclass
@@ -495,7 +503,9 @@ def main(arguments: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("tasks", type=Path, help="task file, one JSON object a line")
-    parser.add_argument("--tolerance", type=float, default=1e-3, help="largest difference accepted, in Å (%(default)s)")
+    parser.add_argument(
+        "--tolerance", type=float, default=1e-3, help="largest difference accepted, in Å (%(default)s)"
+    )
     parser.add_argument("--action", choices=ACTIONS, help="look at one edit only")
     parser.add_argument("--show", type=int, default=3, help="cases printed per failure (%(default)s)")
     parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
@@ -519,7 +529,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(json.dumps(result, indent=2))
         return int(failed)
 
-    print(f"{'edit':<16}{'tasks':>6}  {'worst / Å':>10}  {'above ' + format(options.tolerance, 'g') + ' Å':>13}")
+    print(
+        f"{'edit':<16}{'tasks':>6}  {'worst / Å':>10}  {'above ' + format(options.tolerance, 'g') + ' Å':>13}"
+    )
     for name in ACTIONS:
         if name in tallies:
             tally = tallies[name]
