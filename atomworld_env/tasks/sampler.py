@@ -77,22 +77,47 @@ class SamplerConfig:
             raise UsageError(f"need 1 <= min_sites <= max_sites, got {self.min_sites} and {self.max_sites}")
 
 
+@dataclass
+class SamplingCounts:
+    """What became of the draws.
+
+    Attributes:
+        accepted: tasks made, by action.
+        rejected: draws refused, by (action, reason).
+        unsuitable: structures that gave no task, by (action, reason).
+    """
+
+    accepted: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[tuple[str, str]] = field(default_factory=Counter)
+    unsuitable: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def to_json(self) -> dict[str, dict[str, object]]:
+        """By action: accepted, rejected by reason, unsuitable by reason."""
+        return {
+            action: {
+                "accepted": self.accepted[action],
+                "rejected": {reason: n for (of, reason), n in self.rejected.most_common() if of == action},
+                "unsuitable": {reason: n for (of, reason), n in self.unsuitable.most_common() if of == action},
+            }
+            for action in ACTIONS
+            if self.accepted[action] or any(of == action for of, _ in (*self.rejected, *self.unsuitable))
+        }
+
+
 class TaskSampler:
     """Draws tasks from one configuration.
 
     Attributes:
         config: what is drawn from.
         pool: the structures.
-        rejected: how often each (action, reason) was refused so far.
-        accepted: how many tasks of each action were made so far.
+        counts: draws accepted and rejected so far, and structures that gave no task.
         families: the structures drawn from, by family.
     """
 
     def __init__(self, config: SamplerConfig | None = None, *, pool: StructurePool | None = None) -> None:
         self.config = SamplerConfig() if config is None else config
         self.pool = load_pool(self.config.pool) if pool is None else pool
-        self.rejected: Counter[tuple[str, str]] = Counter()
-        self.accepted: Counter[str] = Counter()
+        self.counts = SamplingCounts()
         self.families: dict[str, list[PoolEntry]] = {}
         for entry in self.pool.entries(self.config.split, self.config.min_sites, self.config.max_sites):
             self.families.setdefault(entry.family, []).append(entry)
@@ -132,7 +157,10 @@ class TaskSampler:
             if task is not None:
                 return task
         reasons = ", ".join(
-            f"{reason} ({count})" for (of, reason), count in self.rejected.most_common() if of == name
+            f"{reason} ({count})"
+            for counter in (self.counts.unsuitable, self.counts.rejected)
+            for (of, reason), count in counter.most_common()
+            if of == name
         )
         raise UsageError(
             f"no well-posed {name} task in {self.config.max_structures} structures of pool {self.pool.name!r}: {reasons}; "
@@ -147,16 +175,16 @@ class TaskSampler:
             crystal = Crystal.printed(crystal.cell, crystal.species, crystal.frac, self.config.decimals)
         reason = edit.unsuitable(crystal)
         if reason is not None:
-            self.rejected[action, reason] += 1
+            self.counts.unsuitable[action, reason] += 1
             return None
         rng = np.random.default_rng(np.random.SeedSequence(seed))
         for params in islice(edit.proposals(crystal, rng, self._elements), self.config.max_draws):
             try:
                 target, baseline, hardness = self._checked(edit, crystal, params)
             except RejectedDraw as rejected:
-                self.rejected[action, rejected.reason] += 1
+                self.counts.rejected[action, rejected.reason] += 1
                 continue
-            self.accepted[action] += 1
+            self.counts.accepted[action] += 1
             structure = write_cif(crystal, style=self.config.cif_style, decimals=self.config.decimals)
             return Task(
                 task_id=f"{action}-{_digest(structure, action, params, self.version)}",
@@ -174,6 +202,7 @@ class TaskSampler:
                 version=self.version,
                 baseline=baseline,
             )
+        self.counts.unsuitable[action, f"no well-posed draw in {self.config.max_draws}"] += 1
         return None
 
     def _checked(

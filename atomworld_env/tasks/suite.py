@@ -13,7 +13,7 @@ import numpy as np
 
 from atomworld_env.errors import UsageError
 from atomworld_env.structures.pool import PoolEntry
-from atomworld_env.tasks.sampler import SamplerConfig, TaskSampler
+from atomworld_env.tasks.sampler import SamplerConfig, SamplingCounts, TaskSampler
 from atomworld_env.tasks.task import Task, dump_line, read_jsonl, read_parquet, write_jsonl, write_parquet
 
 Progress = Callable[[str, int, int], None]
@@ -27,12 +27,12 @@ class Suite:
     Attributes:
         name: of the suite, or the file it was read from.
         tasks: interleaved by edit, so that the first ten tasks are one of each.
-        rejected: how often each (action, reason) was refused while it was made; empty for a suite that was read.
+        counts: what became of the draws while it was made; None for a suite that was read.
     """
 
     name: str
     tasks: tuple[Task, ...]
-    rejected: Counter[tuple[str, str]]
+    counts: SamplingCounts | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -46,6 +46,17 @@ class Suite:
     def actions(self) -> tuple[str, ...]:
         """The edits that occur, in order of first appearance."""
         return tuple(dict.fromkeys(task.action for task in self.tasks))
+
+    def by_id(self, task_id: str) -> Task:
+        """The task with this id.
+
+        Raises:
+            UsageError: if the suite has no such task.
+        """
+        for task in self.tasks:
+            if task.task_id == task_id:
+                return task
+        raise UsageError(f"suite {self.name} has no task {task_id!r}")
 
     def restricted(self, actions: Sequence[str] | None = None, per_action: int | None = None) -> Suite:
         """The tasks of some edits only, and at most `per_action` of each.
@@ -75,6 +86,7 @@ class Suite:
             "fingerprint": self.fingerprint,
             "version": self.tasks[0].version if self.tasks else "",
             "tasks": dict(Counter(task.action for task in self.tasks)),
+            "draws": None if self.counts is None else self.counts.to_json(),
         }
         (folder / "suite.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 
@@ -116,7 +128,7 @@ def make_suite(recipe: SuiteRecipe, *, progress: Progress | None = None) -> Suit
         for number, action in enumerate(recipe.config.actions)
     ]
     tasks = tuple(task for row in zip(*columns, strict=True) for task in row)
-    return Suite(recipe.name, tasks, sampler.rejected)
+    return Suite(recipe.name, tasks, sampler.counts)
 
 
 def _tasks_of_one_edit(
@@ -179,7 +191,7 @@ def load_suite(name_or_path: str | Path, *, progress: Progress | None = None) ->
     if not tasks:
         raise UsageError(f"{path} holds no task; make it anew with `atomworld generate`")
     _refuse_repeated_ids(path, tasks)
-    return Suite(tasks[0].suite or str(path), tasks, Counter())
+    return Suite(tasks[0].suite or str(path), tasks)
 
 
 def _refuse_repeated_ids(path: Path, tasks: Iterable[Task]) -> None:

@@ -1,0 +1,72 @@
+"""The first family: the ten edits of a crystal, answered by CIF text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from atomworld_env.prompts.prompt import Message, PromptTemplate, default_template
+from atomworld_env.tasks.sampler import SamplerConfig, TaskSampler
+from atomworld_env.tasks.task import Task
+from rewards import PreparedTarget, Verdict, prepare_target, verify
+
+
+class CrystalEdits:
+    """The ten edits (see :mod:`atomworld_env.actions`).
+
+    Args:
+        config: what tasks are sampled from; the sampler is made when the first task is sampled.
+        template: the prompt.
+        tolerance: max_displacement in Å up to which an answer is right under the strict profile.
+        strict_tags: accept the CIF only as the published protocol does.
+    """
+
+    name = "edits"
+
+    def __init__(
+        self,
+        config: SamplerConfig | None = None,
+        *,
+        template: PromptTemplate | None = None,
+        tolerance: float = 0.1,
+        strict_tags: bool = False,
+    ) -> None:
+        self.config = SamplerConfig() if config is None else config
+        self.template = default_template() if template is None else template
+        self.tolerance = tolerance
+        self.strict_tags = strict_tags
+        self._sampler: TaskSampler | None = None
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return self.config.actions
+
+    @property
+    def sampler(self) -> TaskSampler:
+        """The sampler behind :meth:`sample`, with its counts."""
+        if self._sampler is None:
+            self._sampler = TaskSampler(self.config)
+        return self._sampler
+
+    def sample(self, seed: int, action: str | None = None) -> Task:
+        return self.sampler.sample(seed, action)
+
+    def prompt(self, task: Task) -> str:
+        return self.template.render(task.structure, task.prompt)
+
+    def messages(self, task: Task) -> list[Message]:
+        return self.template.messages(task.structure, task.prompt)
+
+    def verify(self, task: Task, answer: object, *, profile: str) -> Verdict:
+        return verify(
+            answer, prepared(task.target), profile=profile, tolerance=self.tolerance, strict_tags=self.strict_tags
+        )
+
+
+@lru_cache(maxsize=256)
+def prepared(target: str) -> PreparedTarget:
+    """The prepared form of a target CIF; the answers of a group share one.
+
+    Raises:
+        rewards.TargetError: if the ground truth cannot be read.
+    """
+    return prepare_target(target)

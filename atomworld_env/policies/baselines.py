@@ -1,0 +1,102 @@
+"""Policies without a model: the ceiling, the floors, near misses and shortcuts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from atomworld_env.errors import UsageError
+from atomworld_env.policies.near_misses import random_edit, wrong_site
+from atomworld_env.policies.policy import Policy, Question
+from atomworld_env.policies.shortcuts import cartesian_by_lengths, in_cell_neighbours, listed_copy
+from atomworld_env.policies.spoiled import answer_text, mirrored, scaled, shifted
+from atomworld_env.tasks.task import Task
+
+Respond = Callable[[Task, np.random.Generator], str]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A policy that is a function of the task and a random generator.
+
+    Attributes:
+        name: of the policy.
+        description: one line, for tables.
+        respond: the answer to a task.
+        seed: root of the generator; each task gets a stream of its own, whatever was asked before.
+    """
+
+    name: str
+    description: str
+    respond: Respond
+    seed: int = 0
+
+    def answers(self, questions: Sequence[Question]) -> Iterator[str]:
+        for question in questions:
+            yield self.answer(question.task)
+
+    def answer(self, task: Task) -> str:
+        """The answer to one task, the same in every run."""
+        word = int.from_bytes(hashlib.sha256(task.task_id.encode()).digest()[:8], "big")
+        return self.respond(task, np.random.default_rng(np.random.SeedSequence([self.seed, word])))
+
+
+def _garbage(task: Task, rng: np.random.Generator) -> str:
+    """Tags around characters of no meaning."""
+    letters = "".join(chr(k) for k in rng.integers(32, 0x250, size=400))
+    return f"<cif>\ndata_{letters}\n</cif>"
+
+
+def _baselines() -> Iterator[Baseline]:
+    yield Baseline("oracle", "the ground truth", lambda task, rng: f"<cif>\n{task.target}</cif>")
+    yield Baseline("noop", "the input, unchanged", lambda task, rng: f"<cif>\n{task.structure}</cif>")
+    yield Baseline(
+        "random_edit", "the right kind of edit, random", lambda task, rng: answer_text(random_edit(task, rng))
+    )
+    yield Baseline(
+        "wrong_site", "the right edit on the wrong site", lambda task, rng: answer_text(wrong_site(task, rng))
+    )
+    yield Baseline(
+        "mirrored", "the truth, x negated", lambda task, rng: answer_text(mirrored(task.target_crystal))
+    )
+    yield Baseline(
+        "scaled", "the truth, lengths x 1.05", lambda task, rng: answer_text(scaled(task.target_crystal))
+    )
+    yield Baseline(
+        "shifted", "the truth, moved by 1.5 Å", lambda task, rng: answer_text(shifted(task.target_crystal))
+    )
+    yield Baseline("empty", "no text at all", lambda task, rng: "")
+    yield Baseline("garbage", "tags around nonsense", _garbage)
+    yield Baseline(
+        "cartesian_by_lengths",
+        "every cell taken as orthogonal",
+        lambda task, rng: answer_text(cartesian_by_lengths(task)),
+    )
+    yield Baseline(
+        "listed_copy", "site j as listed, not nearest", lambda task, rng: answer_text(listed_copy(task))
+    )
+    yield Baseline(
+        "in_cell_neighbours",
+        "neighbours in the cell only",
+        lambda task, rng: answer_text(in_cell_neighbours(task)),
+    )
+
+
+BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _baselines()})
+"""Every policy that needs no model, by name."""
+
+
+def load_policy(name: str) -> Policy:
+    """The policy of a name.
+
+    Raises:
+        UsageError: if there is none.
+    """
+    try:
+        return BASELINES[name]
+    except KeyError:
+        raise UsageError(f"unknown policy {name!r}; choose from {', '.join(BASELINES)}") from None
