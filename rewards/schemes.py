@@ -74,6 +74,8 @@ def _credits(
 
 def _shaped(verdict: Verdict, baseline: Baseline | None) -> dict[str, float]:
     stage = _strict_stage(verdict, "shaped")
+    if stage in (Stage.TIMEOUT, Stage.WORKER_LOST):  # a verdict of the pool, which may not know the baseline
+        return _credits()
     if baseline is None:
         raise ValueError(
             "the scheme 'shaped' measures progress from the unchanged input: pass baseline=, "

@@ -1,0 +1,146 @@
+"""The paper profile: the scoring protocol of the published benchmark, reproduced bit for bit.
+
+Equal composition, then ``StructureMatcher(primitive_cell=False, stol=0.5)`` with all else default. ``fit`` decides,
+``get_rms_dist`` gives rmsd and max_dist, both in units of (V/N)^(1/3). It rescales volumes, removes a rigid shift
+and accepts mirror images: for comparison with published numbers, not for training.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import pi
+from typing import TYPE_CHECKING
+
+from rewards.limits import BoundExceeded
+from rewards.silence import silent
+from rewards.stages import Stage
+
+if TYPE_CHECKING:
+    from pymatgen.core import Lattice, Structure
+    from pymatgen.core.structure_matcher import StructureMatcher
+
+STOL = 0.5
+
+# Lattice points that the matcher looks at, and pairs of them: arrays of this many numbers.
+MAX_LATTICE_POINTS = 50_000
+MAX_VECTOR_PAIRS = 20_000_000
+
+# Estimated seconds of search above which none is begun. A right answer of 512 sites takes some 20 s.
+MAX_SEARCH_SECONDS = 600.0
+
+# Cost of one candidate (a lattice mapping with one translation): a fixed part, and one per pair of sites for its 27
+# images. Measured on right answers of 4 to 240 sites: 0.05 ms at 10 sites, 0.35 ms at 144, 1.3 ms at 232.
+_SECONDS_PER_CANDIDATE = 5e-5
+_SECONDS_PER_PAIR = 2.5e-8
+
+
+@dataclass(frozen=True)
+class PaperComparison:
+    """How the published protocol judges an answer.
+
+    Attributes:
+        stage: ``composition_mismatch``, ``structure_mismatch``, ``correct``, or ``timeout`` above a bound.
+        rmsd, max_dist: dimensionless, in units of (V/N)^(1/3); only of a correct answer. The search for the
+            smallest rms may end at a mapping whose maximum is above 0.5.
+        message: one sentence saying why.
+    """
+
+    stage: Stage
+    rmsd: float | None
+    max_dist: float | None
+    message: str
+
+
+def compare_paper(answer: Structure, target: Structure) -> PaperComparison:
+    """Compare a parsed answer with the target as the published code does; never raises, prints nothing.
+
+    Where ``fit`` accepts, the answer is correct even if ``get_rms_dist`` finds no mapping; the two figures are then
+    None. An error inside the matcher is a ``structure_mismatch``.
+    """
+    try:
+        with silent():
+            return _compare(answer, target)
+    except BoundExceeded as error:
+        return PaperComparison(Stage.TIMEOUT, None, None, str(error))
+    except Exception as error:
+        message = f"the structure matcher failed: {type(error).__name__}"
+        return PaperComparison(Stage.STRUCTURE_MISMATCH, None, None, message)
+
+
+def _compare(answer: Structure, target: Structure) -> PaperComparison:
+    from pymatgen.core.structure_matcher import StructureMatcher
+
+    if target.composition != answer.composition:
+        message = f"the composition is {answer.formula} instead of {target.formula}"
+        return PaperComparison(Stage.COMPOSITION_MISMATCH, None, None, message)
+    matcher = StructureMatcher(primitive_cell=False, stol=STOL)
+    _check_search(answer, target, matcher)
+    if not matcher.fit(target, answer):
+        return PaperComparison(
+            Stage.STRUCTURE_MISMATCH, None, None, f"no mapping brings all sites within {STOL} (V/N)^(1/3)"
+        )
+    distances = matcher.get_rms_dist(target, answer)
+    if distances is None:
+        return PaperComparison(Stage.CORRECT, None, None, "the structures match; no mapping of least rms was found")
+    rmsd, max_dist = float(distances[0]), float(distances[1])
+    return PaperComparison(Stage.CORRECT, rmsd, max_dist, f"the structures match with rms {rmsd:.4g} (V/N)^(1/3)")
+
+
+def _check_search(answer: Structure, target: Structure, matcher: StructureMatcher) -> None:
+    """Count what the search would look at before it begins.
+
+    Raises:
+        BoundExceeded: naming the bound.
+    """
+    theirs = target.lattice.get_niggli_reduced_lattice()
+    mine = answer.lattice.get_niggli_reduced_lattice()
+    # The matcher scales both to the same volume; only the ratio of the two matters here.
+    scale = (theirs.volume / mine.volume) ** (1 / 3)
+    _check_lattice_points([length * scale for length in mine.lengths], theirs.volume)
+    sites = len(target)
+    rarest = min(Counter(site.species_string for site in target).values())
+    # No lattice maps onto another in more ways than this without being looked at in detail.
+    if _search_seconds(48 * rarest, sites) <= MAX_SEARCH_SECONDS / 10:
+        return
+    mappings = _count_mappings(theirs, mine, scale, matcher)
+    seconds = _search_seconds(mappings * rarest, sites)
+    if seconds > MAX_SEARCH_SECONDS:
+        raise BoundExceeded(
+            f"{mappings * rarest:,} candidate mappings of {sites} sites are an estimated {seconds:,.0f} s of search, "
+            f"more than the {MAX_SEARCH_SECONDS:,.0f} s that are begun"
+        )
+
+
+def _check_lattice_points(lengths: list[float], volume: float) -> None:
+    """Bound the vectors among which the matcher looks for images of the answer's cell edges.
+
+    Args:
+        lengths: of the answer's reduced cell in Å, scaled to the target's volume.
+        volume: of the target's cell in Å³.
+    """
+    reach = 1.2  # 1 + ltol
+    sphere = 4 * pi / 3 * (max(lengths) * reach) ** 3 / volume
+    if sphere > MAX_LATTICE_POINTS:
+        raise BoundExceeded(f"{sphere:,.0f} lattice vectors to search are more than {MAX_LATTICE_POINTS:,}")
+    # Vectors in the shell between length / 1.2 and length × 1.2; a short edge still has a few.
+    shells = sorted(4 * pi / 3 * length**3 * (reach**3 - reach**-3) / volume + 8 for length in lengths)
+    if shells[-1] * shells[-2] > MAX_VECTOR_PAIRS:
+        raise BoundExceeded(
+            f"{shells[-1] * shells[-2]:,.0f} pairs of lattice vectors are more than {MAX_VECTOR_PAIRS:,}"
+        )
+
+
+def _count_mappings(theirs: Lattice, mine: Lattice, scale: float, matcher: StructureMatcher) -> int:
+    from pymatgen.core import Lattice
+
+    scaled = Lattice(mine.matrix * scale)
+    mappings = theirs.find_all_mappings(
+        scaled, ltol=matcher.ltol, atol=matcher.angle_tol, skip_rotation_matrix=True
+    )
+    return sum(1 for _ in mappings)
+
+
+def _search_seconds(candidates: int, sites: int) -> float:
+    """Estimated time of a search that follows every candidate to the end."""
+    return candidates * (_SECONDS_PER_CANDIDATE + _SECONDS_PER_PAIR * sites**2)
