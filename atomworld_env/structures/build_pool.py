@@ -3,8 +3,8 @@
     python -m atomworld_env.structures.build_pool            # rewrite data/aflow.jsonl.gz and data/README.md
     python -m atomworld_env.structures.build_pool --check    # rebuild and compare with the shipped file
 
-Needed only when the recipe changes. The file is shipped because its numbers must not depend on the installed versions
-of pymatgen and spglib.
+Needed only when the recipe changes. The file is shipped because its numbers must not depend on the installed
+versions of pymatgen and spglib.
 """
 
 from __future__ import annotations
@@ -21,20 +21,28 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
-from rich.progress import track
-
-from atomworld_env.structures.contacts import CONTACT_FACTOR, HEAVIEST_WITH_RADIUS, smallest_contact_ratio
-from atomworld_env.structures.crystal import Crystal
-from atomworld_env.structures.pool import EMBEDDED_FILE, EMBEDDED_POOL, FORMAT_VERSION, Row, row_of
-from atomworld_env.structures.substitution import substitutions
 from pymatgen.core import Element, Structure
 from pymatgen.symmetry.analyzer import SpacegroupAnalyzer
+from rich.progress import track
+
+from atomworld_env.structures import substitution
+from atomworld_env.structures.contacts import CONTACT_FACTOR, HEAVIEST_WITH_RADIUS, smallest_contact_ratio
+from atomworld_env.structures.crystal import Crystal
+from atomworld_env.structures.pool import (
+    EMBEDDED_FILE,
+    EMBEDDED_POOL,
+    FORMAT_VERSION,
+    Row,
+    read_pool_file,
+    row_of,
+)
+from atomworld_env.structures.pool_card import card
 
 MAX_SITES = 100
 TARGET_SITES = (4, 8, 16, 32, 64)
 """A supercell near each of these sizes is kept: a few per prototype, spread over the range."""
-MAX_FACTOR = 3
-MAX_SUBSTITUTIONS = 12
+FACTORS = (1, 2, 3)
+MAX_SUBSTITUTIONS = 16
 
 
 @dataclass(frozen=True)
@@ -52,21 +60,36 @@ class Build:
 
     rows: list[Row] = field(default_factory=list)
     excluded: list[tuple[str, str]] = field(default_factory=list)
+    prototypes: int = 0
     substituted_parents: int = 0
+    _seen: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, structure_id: str, family: str, provenance: str, crystal: Crystal) -> None:
+        """Add a structure unless one with its family and composition is there or it is faulty."""
+        composition = " ".join(f"{symbol}{count}" for symbol, count in sorted(crystal.composition.items()))
+        if (family, composition) in self._seen:
+            return
+        problem = fault(crystal)
+        if problem:
+            self.excluded.append((structure_id, problem))
+            return
+        self._seen.add((family, composition))
+        self.rows.append(row_of(structure_id, family, provenance, crystal))
 
 
 def as_printed(structure: Structure) -> Crystal:
     """The structure in the frame of the prompts: only cell parameters and fractional coordinates are kept.
 
-    A left-handed basis has the same parameters as its mirror image; negating all three vectors makes it right-handed
-    and describes the same crystal with negated coordinates.
+    A left-handed basis has the same parameters as its mirror image; negating all three vectors makes it
+    right-handed and describes the same crystal with negated coordinates.
     """
     frac = structure.frac_coords if np.linalg.det(structure.lattice.matrix) > 0 else -structure.frac_coords
-    return Crystal.printed(structure.lattice.parameters, tuple(site.specie.symbol for site in structure), frac)
+    species = tuple(site.specie.symbol for site in structure)
+    return Crystal.printed(structure.lattice.parameters, species, frac)
 
 
 def variants(structure: Structure) -> list[Variant]:
-    """The cell as given, the conventional standard cell, and a supercell near each target size; one per size."""
+    """The cell as given, the conventional standard cell, a supercell near each target size; one per size."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         conventional = SpacegroupAnalyzer(structure).get_conventional_standard_structure()
@@ -90,9 +113,9 @@ def variants(structure: Structure) -> list[Variant]:
 def _supercells(
     bases: list[tuple[str, str, Structure]], target: int
 ) -> Iterator[tuple[float, float, int, int, tuple[int, int, int]]]:
-    """Supercells within a third of the target size, as sortable rows: nearest in size, then least elongated."""
+    """Supercells within a third of the target size, sortable: nearest in size, then least elongated."""
     for index, (_, _, base) in enumerate(bases):
-        for factors in product(range(1, MAX_FACTOR + 1), repeat=3):
+        for factors in product(FACTORS, FACTORS, FACTORS):
             n_sites = len(base) * prod(factors)
             if prod(factors) > 1 and n_sites <= MAX_SITES and 0.75 <= n_sites / target <= 4 / 3:
                 lengths = [factor * length for factor, length in zip(factors, base.lattice.abc, strict=True)]
@@ -104,7 +127,8 @@ def substituted(crystal: Crystal, replacements: dict[str, str], length_scale: fl
     """The same arrangement with other elements in an evenly scaled cell."""
     a, b, c, *angles = crystal.cell
     species = tuple(replacements.get(symbol, symbol) for symbol in crystal.species)
-    return Crystal.printed((a * length_scale, b * length_scale, c * length_scale, *angles), species, crystal.frac)
+    lengths = (a * length_scale, b * length_scale, c * length_scale)
+    return Crystal.printed((*lengths, *angles), species, crystal.frac)
 
 
 def fault(crystal: Crystal) -> str | None:
@@ -123,21 +147,22 @@ def fault(crystal: Crystal) -> str | None:
     return None
 
 
-def add_prototype(build: Build, structure: Structure, label: str, mineral: str, seen: set[tuple[str, str, int]]) -> None:
-    """Add a prototype's cells and its substitutions, each in two cells: the given one and one of 10–100 sites."""
+def add_prototype(build: Build, structure: Structure, label: str, mineral: str) -> None:
+    """Add a prototype's cells and its substitutions, each in a cell of 2–9 sites and one of 10–100."""
     formula = structure.composition.reduced_formula
     base_id = f"aflow-{label}-{formula}"
     problem = fault(as_printed(structure))
     if problem:
         build.excluded.append((base_id, problem))
         return
+    build.prototypes += 1
     source = f"AFLOW {label}" + (f" ({mineral})" if mineral not in ("", "None") else "")
     cells = variants(structure)
     for cell in cells:
-        _add(build, seen, f"{base_id}{cell.suffix}", label, f"{source}; {formula}{cell.note}", cell.crystal)
+        build.add(f"{base_id}{cell.suffix}", label, f"{source}; {formula}{cell.note}", cell.crystal)
     small = [cell for cell in cells if 2 <= len(cell.crystal) < 10]
     large = [cell for cell in cells if len(cell.crystal) >= 10]
-    choices = substitutions(structure, MAX_SUBSTITUTIONS)
+    choices = substitution.substitutions(structure, MAX_SUBSTITUTIONS)
     build.substituted_parents += bool(choices)
     for number, choice in enumerate(choices):
         # One small and one large cell each, taken in turn so that the sizes vary over a family.
@@ -145,26 +170,11 @@ def add_prototype(build: Build, structure: Structure, label: str, mineral: str, 
             crystal = substituted(cell.crystal, dict(choice.replacements), choice.length_scale)
             scale = f"lengths × {choice.length_scale:.4f}"
             note = f"{formula}{cell.note}; {choice.label} by {choice.rule}, {scale}"
-            _add(build, seen, f"{base_id}{cell.suffix}-{choice.label}", label, f"{source}; {note}", crystal)
-
-
-def _add(
-    build: Build, seen: set[tuple[str, str, int]], structure_id: str, family: str, provenance: str, crystal: Crystal
-) -> None:
-    composition = " ".join(f"{symbol}{count}" for symbol, count in sorted(crystal.composition.items()))
-    key = (family, composition, len(crystal))
-    if key in seen:
-        return
-    problem = fault(crystal)
-    if problem:
-        build.excluded.append((structure_id, problem))
-        return
-    seen.add(key)
-    build.rows.append(row_of(structure_id, family, provenance, crystal))
+            build.add(f"{base_id}{cell.suffix}-{choice.label}", label, f"{source}; {note}", crystal)
 
 
 def build_rows() -> Build:
-    """The whole pool, prototypes grouped by family in the order of their first appearance in pymatgen's library."""
+    """The whole pool, prototypes grouped by family in the order of first appearance in pymatgen's library."""
     from pymatgen.analysis.prototypes import AFLOW_PROTOTYPE_LIBRARY
 
     by_family: dict[str, list[tuple[Structure, str]]] = {}
@@ -172,18 +182,35 @@ def build_rows() -> Build:
         tags = prototype["tags"]
         by_family.setdefault(tags["aflow"], []).append((prototype["snl"].structure, str(tags["mineral"])))
     build = Build()
-    seen: set[tuple[str, str, int]] = set()
     for label, members in track(by_family.items(), description="AFLOW families"):
         for structure, mineral in members:
-            add_prototype(build, structure, label, mineral, seen)
+            add_prototype(build, structure, label, mineral)
     return build
 
 
 def encode(rows: list[Row]) -> bytes:
     """Header line and one line per structure, in the bytes that the pool's version is a hash of."""
-    header = {"name": EMBEDDED_POOL, "format": FORMAT_VERSION, "made_by": "atomworld_env.structures.build_pool"}
+    made_by = "python -m atomworld_env.structures.build_pool"
+    header = {"name": EMBEDDED_POOL, "format": FORMAT_VERSION, "made_by": made_by}
     lines = [json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in (header, *rows)]
     return ("\n".join(lines) + "\n").encode()
+
+
+def _recipe(build: Build) -> dict[str, object]:
+    return {
+        "max_factor": max(FACTORS),
+        "targets": ", ".join(map(str, TARGET_SITES)),
+        "max_sites": MAX_SITES,
+        "max_substitutions": MAX_SUBSTITUTIONS,
+        "min_probability": substitution.MIN_PROBABILITY,
+        "min_joint": substitution.MIN_JOINT_PROBABILITY,
+        "spread": substitution.MIN_ELECTRONEGATIVITY_SPREAD,
+        "tolerance": substitution.VOLUME_TOLERANCE,
+        "contact": CONTACT_FACTOR,
+        "heaviest": HEAVIEST_WITH_RADIUS,
+        "substituted": build.substituted_parents,
+        "prototypes": build.prototypes,
+    }
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -191,8 +218,8 @@ def main(argv: list[str] | None = None) -> int:
         prog="python -m atomworld_env.structures.build_pool",
         description="Make the embedded structure pool from the AFLOW prototypes inside pymatgen.",
     )
-    parser.add_argument("--out", type=Path, default=EMBEDDED_FILE, help="data file; its card README.md goes beside it")
-    parser.add_argument("--check", action="store_true", help="rebuild and compare with the file instead of writing it")
+    parser.add_argument("--out", type=Path, default=EMBEDDED_FILE, help="data file; its card goes beside it")
+    parser.add_argument("--check", action="store_true", help="rebuild, compare, write nothing")
     arguments = parser.parse_args(argv)
     build = build_rows()
     data = encode(build.rows)
@@ -203,7 +230,10 @@ def main(argv: list[str] | None = None) -> int:
         return 0 if same else 1
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_bytes(gzip.compress(data, 9, mtime=0))
-    print(f"{arguments.out}: {len(build.rows)} structures, {arguments.out.stat().st_size} bytes", file=sys.stderr)
+    pool = read_pool_file(arguments.out)
+    text = card(pool, _recipe(build), build.excluded)
+    arguments.out.with_name("README.md").write_text(text, encoding="utf-8")
+    print(f"{arguments.out}: {len(pool)} structures, {arguments.out.stat().st_size} bytes", file=sys.stderr)
     return 0
 
 

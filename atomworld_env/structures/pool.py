@@ -131,7 +131,7 @@ class StructurePool:
     def entries(
         self, split: str | None = None, min_sites: int = 2, max_sites: int | None = None
     ) -> Sequence[PoolEntry]:
-        """Structures of a split (all splits for None) with a number of sites in the range, both ends included.
+        """Structures of a split (None: of all) with a number of sites in the range, both ends included.
 
         The order is that of the pool and never varies. May be empty.
         """
@@ -205,6 +205,7 @@ def load_pool(name_or_path: str | Path) -> StructurePool:
             f"no structure pool or path {str(name_or_path)!r}; "
             f"use {EMBEDDED_POOL!r}, or a folder, .zip or .tar.gz of CIF files"
         )
-    from atomworld_env.structures.cif_folder import read_cif_folder  # pymatgen's reader: only when it is needed
+    # Imported late: pymatgen's reader takes a second and the embedded pool does without it.
+    from atomworld_env.structures.cif_folder import read_cif_folder
 
     return read_cif_folder(path)

@@ -25,13 +25,36 @@ MIN_JOINT_PROBABILITY = 0.001
 GROUP_SCORE = 0.05
 """Score of a same-group neighbour where ions tell nothing; divided by the number of steps between the two."""
 
+MIN_ELECTRONEGATIVITY_SPREAD = 0.5
+"""Oxidation states mean nothing in compounds of more alike elements (bond valences call MoB Mo3+ B3-)."""
+
 VOLUME_TOLERANCE = 0.20
 """The volume predictor is trusted for a parent whose own volume it meets within this fraction."""
 
 NEVER_INTRODUCED = frozenset(
-    "H He Ne Ar Kr Xe Rn Tc Pm Po At Fr Ra Ac Pa Np Pu Am Cm".split()
+    [
+        "H",
+        "He",
+        "Ne",
+        "Ar",
+        "Kr",
+        "Xe",
+        "Rn",
+        "Tc",
+        "Pm",
+        "Po",
+        "At",
+        "Fr",
+        "Ra",
+        "Ac",
+        "Pa",
+        "Np",
+        "Pu",
+        "Am",
+        "Cm",
+    ]
 )
-"""Elements that no replacement brings in: hydrogen, noble gases, and what is too radioactive to make crystals of."""
+"""Elements that no replacement brings in: hydrogen, noble gases, what is too radioactive for crystals."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +87,12 @@ def _probabilities() -> SubstitutionProbability:
 def oxidation_states(structure: Structure) -> dict[str, int]:
     """The oxidation state of each element that has a single whole one, empty where no assignment is found.
 
-    Bond valences first (they cover about half of the prototypes), charge balance over common states otherwise.
+    Bond valences first (they cover about half of the prototypes), charge balance over common states
+    otherwise. Empty for elements and intermetallics, by :data:`MIN_ELECTRONEGATIVITY_SPREAD`.
     """
+    electronegativities = [element.X for element in structure.composition]
+    if not max(electronegativities) - min(electronegativities) >= MIN_ELECTRONEGATIVITY_SPREAD:
+        return {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -82,7 +109,7 @@ def oxidation_states(structure: Structure) -> dict[str, int]:
 
 
 def ion_replacements(symbol: str, state: int) -> dict[str, float] | None:
-    """Elements that replace an ion of equal charge with at least :data:`MIN_PROBABILITY`; None for an unknown ion."""
+    """Elements that replace an ion of equal charge, with their probabilities; None for an unknown ion."""
     table = _probabilities()
     ion = Species(symbol, state)
     if ion not in table.species:
@@ -97,7 +124,7 @@ def ion_replacements(symbol: str, state: int) -> dict[str, float] | None:
 
 
 def group_replacements(symbol: str) -> dict[str, float]:
-    """Elements of the same group (lanthanides: the whole row), scored by how few periods or elements lie between."""
+    """Elements of the same group (lanthanides: the whole row), scored by how few steps lie between."""
     element = Element(symbol)
     if symbol == "H" or element.is_actinoid:
         return {}
@@ -135,7 +162,7 @@ def _options(structure: Structure) -> dict[str, tuple[str, dict[str, float]]]:
 
 
 def predicted_volume_ratio(structure: Structure) -> float | None:
-    """Predicted over actual volume; None where the predictor has no bonds, or no freedom left (it stops at ×0.5, ×1.5)."""
+    """Predicted over actual volume; None where no bonds are found or a limit (×0.5, ×1.5) is hit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -148,9 +175,9 @@ def predicted_volume_ratio(structure: Structure) -> float | None:
 def substitutions(structure: Structure, limit: int) -> list[Substitution]:
     """The most plausible replacements for a structure, best first, at most `limit`.
 
-    Empty where the volume predictor misses the parent's own volume by more than :data:`VOLUME_TOLERANCE`. The lattice
-    is scaled by predicted volume over the parent's predicted volume, so that the predictor's error on the parent is not
-    carried into its descendants.
+    Empty where the volume predictor misses the parent's own volume by more than :data:`VOLUME_TOLERANCE`. The
+    lattice is scaled by predicted volume over the parent's predicted volume, so that the predictor's error on
+    the parent is not carried into its descendants.
     """
     parent_ratio = predicted_volume_ratio(structure)
     if parent_ratio is None or abs(parent_ratio - 1) > VOLUME_TOLERANCE:
