@@ -1,0 +1,119 @@
+"""What a run was made with, so that a resumed run is the same run."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from atomworld_env.errors import UsageError
+
+MANIFEST = "manifest.json"
+
+VERDICT_PACKAGES = ("atomworld-env", "pymatgen", "numpy", "scipy", "gymnasium")
+"""Packages whose version can change a verdict or a task."""
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides what a run's lines say.
+
+    Attributes:
+        policy: name of the policy.
+        suite: name of the suite.
+        fingerprint: of the tasks that are run.
+        tasks: how many.
+        profile: strict, paper or both.
+        paper_per_action: tasks of each edit that get the paper profile too; None for all of them.
+        tolerance: Å, strict profile.
+        reward_scheme: name of the scheme.
+        strict_tags: published tag rule.
+        prompt: digest of the prompt template.
+        time_limit: seconds after which the verification of one answer is given up.
+        seed: of the policy.
+    """
+
+    policy: str
+    suite: str
+    fingerprint: str
+    tasks: int
+    profile: str
+    paper_per_action: int | None
+    tolerance: float
+    reward_scheme: str
+    strict_tags: bool
+    prompt: str
+    time_limit: float
+    seed: int
+
+
+def manifest_of(config: RunConfig) -> dict[str, Any]:
+    """The configuration with the versions it runs on."""
+    return {"config": asdict(config), "versions": _versions()}
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in VERDICT_PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # run from a checkout that is not installed
+            found[package] = "not installed"
+    return found
+
+
+def start_folder(folder: Path, config: RunConfig, *, resume: bool) -> None:
+    """Write the manifest of a new run, or check that a resumed one is the same.
+
+    Raises:
+        UsageError: if the folder holds another run, or cannot be written.
+    """
+    path = folder / MANIFEST
+    wanted = manifest_of(config)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            if not resume:
+                raise UsageError(f"{folder} already holds a run; continue it with --resume or choose another --out")
+            _refuse_differences(path, wanted)
+        else:
+            partial = path.with_suffix(".partial")
+            partial.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+            partial.replace(path)
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror}; choose another --out") from None
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a stored run.
+
+    Raises:
+        UsageError: if there is none or it cannot be read.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise UsageError(f"{folder} holds no run (no {MANIFEST}); make one with `atomworld evaluate`") from None
+    except ValueError as error:
+        raise UsageError(f"{path} is not readable: {error}; delete the folder and evaluate anew") from None
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("config"), dict):
+        raise UsageError(f"{path} is not the manifest of a run; delete the folder and evaluate anew")
+    return manifest
+
+
+def _refuse_differences(path: Path, wanted: dict[str, Any]) -> None:
+    stored = read_manifest(path.parent)
+    differences = [
+        f"{key} was {stored.get(part, {}).get(key)!r}, is {value!r}"
+        for part in ("config", "versions")
+        for key, value in wanted[part].items()
+        if stored.get(part, {}).get(key) != value
+    ]
+    if differences:
+        raise UsageError(
+            f"{path.parent} was started differently: {'; '.join(differences)}; use the same settings or another --out"
+        )
