@@ -226,10 +226,11 @@ class TaskSampler:
         low, high = self.config.difficulty
         if not low <= hardness["score"] <= high:
             raise RejectedDraw("outside the difficulty asked for")
+        # Rounded, because the last bits differ from one processor to the next and the record's bytes must not.
         baseline = Baseline(
             stage=unchanged.stage,
-            max_displacement=displacement,
-            sum_displacement=unchanged.sum_displacement,
+            max_displacement=_rounded(displacement),
+            sum_displacement=_rounded(unchanged.sum_displacement),
             composition_difference=unchanged.composition_difference,
         )
         return target, baseline, hardness
@@ -240,6 +241,10 @@ def drawable_elements(pool: StructurePool) -> Sequence[str]:
     from ase.data import atomic_numbers
 
     return [symbol for symbol in pool.elements if atomic_numbers[symbol] <= HEAVIEST_WITH_RADIUS]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, TARGET_DECIMALS)
 
 
 def _arrangement(crystal: Crystal) -> Arrangement:
