@@ -90,7 +90,7 @@ def site_index(crystal: Crystal, params: Mapping[str, Any], key: str = "index") 
         ValueError: if there is no such site.
     """
     index = params[key]
-    if not 0 <= index < len(crystal):
+    if not isinstance(index, int | np.integer) or not 0 <= index < len(crystal):
         raise ValueError(f"there is no site {index}: the structure has sites 0 to {len(crystal) - 1}")
     return int(index)
 

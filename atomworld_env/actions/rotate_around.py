@@ -17,7 +17,7 @@ from atomworld_env.actions.action import (
     RejectedDraw,
     site_index,
 )
-from atomworld_env.structures.crystal import Crystal
+from atomworld_env.structures.crystal import Crystal, FloatArray
 from atomworld_env.structures.images import Neighbours, neighbours_of_point
 
 AXES = tuple(tuple(sign * (k == axis) + 0.0 for k in range(3)) for axis in range(3) for sign in (1.0, -1.0))
@@ -85,7 +85,7 @@ class RotateAround(Action):
             raise RejectedDraw("two images of one site lie inside the sphere")
 
     def instruction(self, params: Params) -> str:
-        (axis,) = (k for k in range(3) if params["axis"][k])
+        (axis,) = np.flatnonzero(_axis(params))
         sign = "+" if params["axis"][axis] > 0 else "-"
         index = params["index"]
         return (
@@ -97,7 +97,7 @@ class RotateAround(Action):
     def apply(self, crystal: Crystal, params: Params) -> Crystal:
         index = site_index(crystal, params)
         near = _around(crystal, index, params["radius"])
-        rotation = Rotation.from_rotvec(np.radians(params["angle"]) * np.array(params["axis"], dtype=float))
+        rotation = Rotation.from_rotvec(np.radians(params["angle"]) * _axis(params))
         frac = crystal.frac.copy()
         frac[near.sites] = crystal.frac[index] + rotation.apply(near.vectors) @ crystal.inverse
         return crystal.replaced(frac=frac)
@@ -110,6 +110,12 @@ class RotateAround(Action):
         near = _around(crystal, params["index"], params["radius"])
         angle = min(params["angle"], 360 - params["angle"])
         return float(near.distances.max() * np.radians(angle))
+
+
+def _axis(params: Params) -> FloatArray:
+    if tuple(params["axis"]) not in AXES:
+        raise ValueError(f"the axis must be a unit vector along ±x, ±y or ±z, got {params['axis']}")
+    return np.array(params["axis"], dtype=float)
 
 
 def _around(crystal: Crystal, index: int, radius: float) -> Neighbours:

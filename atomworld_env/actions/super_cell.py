@@ -59,6 +59,8 @@ class SuperCell(Action):
         return f"Build the {a} x {b} x {c} supercell: repeat the cell {a} times along a, {b} times along b and {c} times along c."
 
     def apply(self, crystal: Crystal, params: Params) -> Crystal:
+        if len(params["factors"]) != 3 or not all(n >= 1 and n == int(n) for n in params["factors"]):
+            raise ValueError(f"a supercell needs three whole factors of at least 1, got {params['factors']}")
         factors = np.array(params["factors"], dtype=float)
         shifts = np.array(list(itertools.product(*(range(n) for n in params["factors"]))), dtype=float)
         frac = ((crystal.frac[:, None, :] + shifts[None, :, :]) / factors).reshape(-1, 3)
