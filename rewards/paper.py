@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from math import pi
 from typing import TYPE_CHECKING
 
+import numpy as np
+from ase.geometry.minkowski_reduction import minkowski_reduce
+
 from rewards.limits import BoundExceeded
 from rewards.silence import silent
 from rewards.stages import Stage
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from pymatgen.core.structure_matcher import StructureMatcher
 
 STOL = 0.5
+
+MAX_LENGTH = 10_000.0  # Å; the reduction's tolerance grows with the cell until it admits every vector
 
 # Lattice points that the matcher looks at, and pairs of them: arrays of this many numbers.
 MAX_LATTICE_POINTS = 50_000
@@ -33,6 +38,7 @@ MAX_SEARCH_SECONDS = 600.0
 # images. Measured on right answers of 4 to 240 sites: 0.05 ms at 10 sites, 0.35 ms at 144, 1.3 ms at 232.
 _SECONDS_PER_CANDIDATE = 5e-5
 _SECONDS_PER_PAIR = 2.5e-8
+_USUAL_MAPPINGS = 48  # of a cubic lattice onto itself; up to 72 are seen
 
 
 @dataclass(frozen=True)
@@ -93,49 +99,53 @@ def _check_search(answer: Structure, target: Structure, matcher: StructureMatche
     Raises:
         BoundExceeded: naming the bound.
     """
-    theirs = target.lattice.get_niggli_reduced_lattice()
-    mine = answer.lattice.get_niggli_reduced_lattice()
-    # The matcher scales both to the same volume; only the ratio of the two matters here.
+    mine, theirs = answer.lattice, target.lattice
+    longest = max(*mine.lengths, *theirs.lengths)
+    if not longest <= MAX_LENGTH:  # also where it is not a number
+        raise BoundExceeded(f"a cell length of {longest:g} Å is more than the {MAX_LENGTH:g} Å that are searched")
+    lengths = [float(length) for length in np.linalg.norm(minkowski_reduce(mine.matrix)[0], axis=1)]
+    # The reduction to the Niggli cell looks for a mapping of the lattice onto itself within this tolerance.
+    _check_lattice_points(lengths, mine.volume, reach=1 + 1e-5 * mine.volume ** (1 / 3))
+    # The matcher scales both cells to the same volume; only the ratio of the two matters here.
     scale = (theirs.volume / mine.volume) ** (1 / 3)
-    _check_lattice_points([length * scale for length in mine.lengths], theirs.volume)
+    _check_lattice_points([length * scale for length in lengths], theirs.volume, reach=1 + matcher.ltol)
     sites = len(target)
     rarest = min(Counter(site.species_string for site in target).values())
-    # No lattice maps onto another in more ways than this without being looked at in detail.
-    if _search_seconds(48 * rarest, sites) <= MAX_SEARCH_SECONDS / 10:
+    # Counting the mappings takes about a millisecond, which a small structure need not pay.
+    if _search_seconds(_USUAL_MAPPINGS * rarest, sites) <= MAX_SEARCH_SECONDS / 20:
         return
     mappings = _count_mappings(theirs, mine, scale, matcher)
     seconds = _search_seconds(mappings * rarest, sites)
     if seconds > MAX_SEARCH_SECONDS:
         raise BoundExceeded(
-            f"{mappings * rarest:,} candidate mappings of {sites} sites are an estimated {seconds:,.0f} s of search, "
-            f"more than the {MAX_SEARCH_SECONDS:,.0f} s that are begun"
+            f"{mappings * rarest:,} candidate mappings of {sites} sites are an estimated {seconds:,.0f} s of "
+            f"search, more than the {MAX_SEARCH_SECONDS:,.0f} s that are begun"
         )
 
 
-def _check_lattice_points(lengths: list[float], volume: float) -> None:
-    """Bound the vectors among which the matcher looks for images of the answer's cell edges.
+def _check_lattice_points(lengths: list[float], volume: float, *, reach: float) -> None:
+    """Bound the lattice vectors among which images of the answer's cell edges are looked for.
 
     Args:
-        lengths: of the answer's reduced cell in Å, scaled to the target's volume.
-        volume: of the target's cell in Å³.
+        lengths: of the edges in Å.
+        volume: of the cell whose lattice vectors are searched, in Å³.
+        reach: vectors up to this times, and down to one over this times, the length of an edge are candidates.
     """
-    reach = 1.2  # 1 + ltol
     sphere = 4 * pi / 3 * (max(lengths) * reach) ** 3 / volume
     if sphere > MAX_LATTICE_POINTS:
-        raise BoundExceeded(f"{sphere:,.0f} lattice vectors to search are more than {MAX_LATTICE_POINTS:,}")
-    # Vectors in the shell between length / 1.2 and length × 1.2; a short edge still has a few.
+        raise BoundExceeded(f"{sphere:,.0f} lattice vectors are more than the {MAX_LATTICE_POINTS:,} searched")
     shells = sorted(4 * pi / 3 * length**3 * (reach**3 - reach**-3) / volume + 8 for length in lengths)
     if shells[-1] * shells[-2] > MAX_VECTOR_PAIRS:
         raise BoundExceeded(
-            f"{shells[-1] * shells[-2]:,.0f} pairs of lattice vectors are more than {MAX_VECTOR_PAIRS:,}"
+            f"{shells[-1] * shells[-2]:,.0f} pairs of lattice vectors are more than the {MAX_VECTOR_PAIRS:,} searched"
         )
 
 
 def _count_mappings(theirs: Lattice, mine: Lattice, scale: float, matcher: StructureMatcher) -> int:
     from pymatgen.core import Lattice
 
-    scaled = Lattice(mine.matrix * scale)
-    mappings = theirs.find_all_mappings(
+    scaled = Lattice(mine.get_niggli_reduced_lattice().matrix * scale)
+    mappings = theirs.get_niggli_reduced_lattice().find_all_mappings(
         scaled, ltol=matcher.ltol, atol=matcher.angle_tol, skip_rotation_matrix=True
     )
     return sum(1 for _ in mappings)
