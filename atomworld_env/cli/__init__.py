@@ -1,0 +1,1 @@
+"""The command `atomworld`, one module per subcommand."""

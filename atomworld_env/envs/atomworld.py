@@ -115,7 +115,9 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
                 decimals=decimals,
             )
         template = prompt if isinstance(prompt, PromptTemplate) else load_template(prompt)
-        self.family: Family = CrystalEdits(sampler, template=template, tolerance=tolerance, strict_tags=strict_tags)
+        self.family: Family = CrystalEdits(
+            sampler, template=template, tolerance=tolerance, strict_tags=strict_tags
+        )
         self.suite = load_suite(suite) if isinstance(suite, str) else suite
         self.reward_scheme = reward_scheme
         # The `paper` scheme needs the paper verdict; the strict one is always reported beside it.
@@ -207,7 +209,9 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
     def render(self) -> Any:
         """The edit as text (`ansi`) or as a picture, uint8 of shape (height, width, 3) (`rgb_array`)."""
         if self.render_mode is None:
-            gymnasium.logger.warn('render() needs a render_mode: make the environment with render_mode="ansi"')
+            gymnasium.logger.warn(
+                'render() needs a render_mode: make the environment with render_mode="ansi"'
+            )
             return None
         if self.task is None:
             raise ResetNeeded("call reset() before render()")

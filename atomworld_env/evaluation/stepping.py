@@ -128,7 +128,10 @@ def _finished(
         except TimeoutError:
             yield attempt, lost(attempt.with_paper, "timeout", f"no verdict within {time_limit:g} s")
         except ProcessExpired as error:
-            yield attempt, lost(attempt.with_paper, "worker_lost", f"the worker died (exit code {error.exitcode})")
+            yield (
+                attempt,
+                lost(attempt.with_paper, "worker_lost", f"the worker died (exit code {error.exitcode})"),
+            )
 
 
 Notify = Callable[[int, int], None]

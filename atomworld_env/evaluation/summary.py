@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -84,7 +84,8 @@ def _row(action: str, records: Sequence[Record]) -> SummaryRow:
         paper=_share(record["success_paper"] for record in with_paper),
         reward=sum(record["reward"] for record in records) / len(records) if records else 0.0,
         undecided=sum(
-            record["verdict_strict"] in UNDECIDED or record["verdict_paper"] in UNDECIDED for record in records
+            record["verdict_strict"] in UNDECIDED or record["verdict_paper"] in UNDECIDED
+            for record in records
         ),
     )
 
@@ -95,31 +96,58 @@ def _share(successes: Iterable[bool]) -> Share:
 
 
 def summary_table(title: str, rows: Sequence[SummaryRow]) -> Table:
-    """The rows as a table for the terminal."""
+    """One run as a table for the terminal."""
     table = Table(title=title, title_justify="left", caption=CAPTION, caption_justify="left")
-    table.add_column("edit")
-    for heading in ("strict", "orthogonal", "oblique", "paper", "mean reward", "undecided"):
-        table.add_column(heading, justify="right")
+    table.add_column("edit", no_wrap=True)
+    for heading in ("n", "strict", "orthogonal", "oblique", "paper", "reward"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         if row.action == "all":
             table.add_section()
+        paper = str(row.paper) if row.paper.of in (0, row.strict.of) else f"{row.paper} of {row.paper.of}"
         table.add_row(
             row.action,
-            _counted(row.strict),
+            str(row.strict.of),
+            str(row.strict),
             str(row.strict_orthogonal),
             str(row.strict_oblique),
-            _counted(row.paper),
+            paper,
             f"{row.reward:.3f}",
-            str(row.undecided) if row.undecided else "–",
         )
+    undecided = rows[-1].undecided
+    if undecided:
+        table.caption = f"{CAPTION} {undecided} answers ended without a verdict (timeout or lost worker)."
     return table
 
 
 CAPTION = (
-    "Right answers under the strict profile (all, orthogonal cells, oblique cells) and under the paper profile; "
-    "in brackets the number of answers judged."
+    "n answers. Right under the strict profile: all, on orthogonal cells, on oblique cells; right under the paper "
+    "profile; mean reward."
 )
 
 
-def _counted(share: Share) -> str:
-    return f"{share} ({share.of})"
+def comparison_tables(runs: Mapping[str, Sequence[SummaryRow]]) -> list[Table]:
+    """Several runs under each other, one column per edit: a table for each profile, and the strict one split by cell."""
+    shares: dict[str, Callable[[SummaryRow], Share]] = {
+        "Right under the strict profile, %": lambda row: row.strict,
+        "Right under the strict profile on oblique cells, %": lambda row: row.strict_oblique,
+        "Right under the paper profile, % (of the answers it was computed for)": lambda row: row.paper,
+    }
+    actions = list(dict.fromkeys(row.action for rows in runs.values() for row in rows))
+    # "all" stands last, also where the runs have different edits.
+    actions = [action for action in actions if action != "all"] + ["all"]
+    tables = []
+    for title, share in shares.items():
+        table = Table(title=title, title_justify="left")
+        table.add_column("policy", no_wrap=True)
+        for action in actions:
+            table.add_column(action.replace("_", "\n"), justify="right")
+        for name, rows in runs.items():
+            of_action = {row.action: share(row) for row in rows}
+            table.add_row(name, *(_percent(of_action.get(action)) for action in actions))
+        tables.append(table)
+    return tables
+
+
+def _percent(share: Share | None) -> str:
+    return "–" if share is None or share.rate is None else f"{100 * share.rate:.1f}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -90,13 +90,16 @@ BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline fo
 """Every policy that needs no model, by name."""
 
 
-def load_policy(name: str) -> Policy:
+def load_policy(name: str, *, seed: int = 0) -> Policy:
     """The policy of a name.
+
+    Args:
+        seed: of its random numbers, where it draws any.
 
     Raises:
         UsageError: if there is none.
     """
     try:
-        return BASELINES[name]
+        return replace(BASELINES[name], seed=seed)
     except KeyError:
         raise UsageError(f"unknown policy {name!r}; choose from {', '.join(BASELINES)}") from None

@@ -97,7 +97,9 @@ class SamplingCounts:
             action: {
                 "accepted": self.accepted[action],
                 "rejected": {reason: n for (of, reason), n in self.rejected.most_common() if of == action},
-                "unsuitable": {reason: n for (of, reason), n in self.unsuitable.most_common() if of == action},
+                "unsuitable": {
+                    reason: n for (of, reason), n in self.unsuitable.most_common() if of == action
+                },
             }
             for action in ACTIONS
             if self.accepted[action] or any(of == action for of, _ in (*self.rejected, *self.unsuitable))

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,19 +77,32 @@ class Suite:
                 kept.append(task)
         return replace(self, tasks=tuple(kept))
 
-    def write(self, folder: Path) -> None:
-        """Write ``tasks.jsonl``, ``tasks.parquet`` and ``suite.json`` (name, fingerprint, counts) into a folder."""
-        folder.mkdir(parents=True, exist_ok=True)
-        write_jsonl(self.tasks, folder / "tasks.jsonl")
-        write_parquet(self.tasks, folder / "tasks.parquet")
-        summary = {
+    def summary(self) -> dict[str, Any]:
+        """Name, fingerprint, version, tasks of each edit, and what became of the draws."""
+        return {
             "name": self.name,
             "fingerprint": self.fingerprint,
             "version": self.tasks[0].version if self.tasks else "",
             "tasks": dict(Counter(task.action for task in self.tasks)),
             "draws": None if self.counts is None else self.counts.to_json(),
         }
-        (folder / "suite.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+
+    def write(self, folder: Path) -> None:
+        """Write ``tasks.jsonl``, ``tasks.parquet`` and ``suite.json`` (:meth:`summary`) into a folder.
+
+        Each file is replaced in one go, so that a stop in the middle leaves whole files.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        summary = json.dumps(self.summary(), indent=2) + "\n"
+        writers: dict[str, Callable[[Path], object]] = {
+            "tasks.jsonl": lambda path: write_jsonl(self.tasks, path),
+            "tasks.parquet": lambda path: write_parquet(self.tasks, path),
+            "suite.json": lambda path: path.write_text(summary, encoding="utf-8"),
+        }
+        for name, write_file in writers.items():
+            partial = folder / f"{name}.partial"
+            write_file(partial)
+            partial.replace(folder / name)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,122 @@
+"""What all subcommands share: where they print, how they show progress, how they end on a mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from atomworld_env.actions import ACTIONS
+from atomworld_env.errors import UsageError
+
+stdout = Console()
+stderr = Console(stderr=True)
+
+USAGE_STATUS = 2
+
+
+def default_workers() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output, for machines."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+@contextmanager
+def progress_bar(
+    description: str, total: int, *, quiet: bool = False
+) -> Iterator[Callable[[int, str], None]]:
+    """A progress bar on standard error; call it with the number done and what is being done."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=stderr, disable=quiet) as bar:
+        task = bar.add_task(description, total=total)
+
+        def advance(done: int, doing: str = "") -> None:
+            bar.update(task, completed=done, description=doing or description)
+
+        yield advance
+
+
+def action_names(text: str | None) -> tuple[str, ...]:
+    """Comma-separated names of edits; all of them when nothing is given."""
+    if text is None:
+        return tuple(ACTIONS)
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in ACTIONS:
+            raise UsageError(f"unknown action {name!r}; choose from {', '.join(ACTIONS)}")
+    if not names:
+        raise UsageError(f"no action is given; choose from {', '.join(ACTIONS)}")
+    return names
+
+
+def writable_folder(path: Path) -> Path:
+    """The folder, made if it is missing.
+
+    Raises:
+        UsageError: if nothing can be written there.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / ".atomworld-write-test"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise UsageError(f"cannot write to {path}: {error.strerror}; choose another --out") from None
+    return path
+
+
+def write_tables(path: Path, tables: Sequence[Table]) -> None:
+    """Write tables to a text file, 120 characters wide.
+
+    Raises:
+        UsageError: if the file cannot be written.
+    """
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            console = Console(file=file, width=120)
+            for table in tables:
+                console.print(table)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose another --out") from None
+
+
+def run(app: typer.Typer) -> None:
+    """Run the application: a mistake of the user's ends in one line on standard error and status 2."""
+    try:
+        app()
+    except UsageError as error:
+        stderr.print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(USAGE_STATUS)
+    except BrokenPipeError:
+        # Whoever read the output (head, less) has gone; nothing more can be said there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except KeyboardInterrupt:
+        stderr.print("stopped; what was finished is on disk, continue with --resume where the command has it")
+        sys.exit(130)

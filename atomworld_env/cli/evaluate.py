@@ -1,0 +1,148 @@
+"""`atomworld evaluate` and `atomworld table`: run a policy through the environment, show stored runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from atomworld_env.cli.console import (
+    action_names,
+    default_workers,
+    print_json,
+    progress_bar,
+    stdout,
+    writable_folder,
+    write_tables,
+)
+from atomworld_env.cli.options import (
+    ActionsOption,
+    JsonOption,
+    OutFolderOption,
+    PromptOption,
+    StrictTagsOption,
+    ToleranceOption,
+    WorkersOption,
+)
+
+EVALUATE_EXAMPLES = """
+Examples:
+
+  atomworld evaluate --policy noop --suite atommotor --per-action 10 --out runs/noop
+
+  atomworld evaluate --policy oracle --suite runs/atommotor --profile strict --out runs/oracle
+
+  atomworld evaluate --policy noop --suite runs/atommotor --out runs/noop --resume
+"""
+
+TABLE_EXAMPLES = """
+Examples:
+
+  atomworld table runs/oracle runs/noop
+
+  atomworld table runs/noop --json
+"""
+
+
+def evaluate(
+    policy: Annotated[str, typer.Option(help="Name of a policy; `atomworld policies` lists them.")],
+    out: OutFolderOption,
+    suite: Annotated[str, typer.Option(help="A suite's name, or a file or folder of tasks.")] = "atommotor",
+    per_action: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N tasks of each edit.")
+    ] = None,
+    actions: ActionsOption = None,
+    profile: Annotated[str, typer.Option(help="strict, paper (with strict beside it) or both.")] = "both",
+    paper_per_action: Annotated[
+        int | None, typer.Option(min=0, help="Paper profile for the first N tasks of each edit only.")
+    ] = None,
+    reward_scheme: Annotated[str, typer.Option(help="shaped, strict, paper or distance.")] = "shaped",
+    tolerance: ToleranceOption = 0.1,
+    strict_tags: StrictTagsOption = False,
+    prompt: PromptOption = "default",
+    time_limit: Annotated[
+        float, typer.Option(min=120.0, help="Seconds for one verdict before it is a timeout.")
+    ] = 600.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the policy.")] = 0,
+    workers: WorkersOption = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the run in --out; its settings must be the same.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Run a policy over a suite and print success per edit.
+
+    Every answer is stepped through AtomWorld-v0. One line per answer goes to results.jsonl in --out as soon as its
+    verdict is there, so that a killed run loses nothing that was finished.
+    """
+    from atomworld_env.evaluation.run import evaluate as run_policy
+    from atomworld_env.evaluation.summary import summarise, summary_table
+    from atomworld_env.policies.baselines import load_policy
+    from atomworld_env.prompts.prompt import load_template
+    from atomworld_env.tasks.suite import load_suite
+
+    chosen = load_policy(policy, seed=seed)
+    template = load_template(prompt)
+    names = None if actions is None else action_names(actions)
+    folder = writable_folder(out)
+    with progress_bar("loading the suite", 1, quiet=json):
+        questions = load_suite(suite).restricted(names, per_action)
+    with progress_bar(policy, len(questions.tasks), quiet=json) as advance:
+        records = run_policy(
+            chosen,
+            questions,
+            folder,
+            profile=profile,
+            paper_per_action=paper_per_action,
+            tolerance=tolerance,
+            reward_scheme=reward_scheme,
+            strict_tags=strict_tags,
+            template=template,
+            time_limit=time_limit,
+            seed=seed,
+            workers=workers or default_workers(),
+            resume=resume,
+            progress=lambda done, total: advance(done, policy),
+        )
+    rows = summarise(records)
+    if json:
+        print_json({"policy": policy, "suite": questions.name, "rows": [row.to_json() for row in rows]})
+    else:
+        stdout.print(summary_table(policy, rows))
+
+
+def table(
+    runs: Annotated[list[Path], typer.Argument(help="Folders written by `atomworld evaluate`.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Write the tables to this text file too.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Print stored runs under each other: success per edit under both profiles, oblique cells apart."""
+    from atomworld_env.evaluation.manifest import read_manifest
+    from atomworld_env.evaluation.run import stored_results
+    from atomworld_env.evaluation.summary import comparison_tables, summarise
+
+    summaries = {}
+    for folder in runs:
+        name = str(read_manifest(folder)["config"]["policy"])
+        summaries[name if name not in summaries else str(folder)] = summarise(stored_results(folder))
+    if json:
+        print_json({name: [row.to_json() for row in rows] for name, rows in summaries.items()})
+        return
+    tables = comparison_tables(summaries)
+    for each in tables:
+        stdout.print(each)
+    if out is not None:
+        write_tables(out, tables)
+
+
+def policies() -> None:
+    """List the policies that need no model."""
+    from rich.table import Table
+
+    from atomworld_env.policies.baselines import BASELINES
+
+    listing = Table("policy", "answers with")
+    for baseline in BASELINES.values():
+        listing.add_row(baseline.name, baseline.description)
+    stdout.print(listing)

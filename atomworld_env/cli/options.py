@@ -1,0 +1,37 @@
+"""Options that mean the same in several subcommands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ActionsOption = Annotated[
+    str | None, typer.Option("--actions", help="Comma-separated names of edits; all ten when not given.")
+]
+SplitOption = Annotated[str, typer.Option(help="Split of prototype families: train, validation or test.")]
+PoolOption = Annotated[
+    str, typer.Option(help='Structures: "aflow" (embedded), or a folder, .zip, .tar.gz or file of CIFs.')
+]
+MinSitesOption = Annotated[int, typer.Option(min=1, help="Fewest sites of an input structure.")]
+MaxSitesOption = Annotated[int, typer.Option(min=1, help="Most sites of an input structure.")]
+CifStyleOption = Annotated[str, typer.Option(help='"full" as pymatgen writes, or "compact".')]
+DecimalsOption = Annotated[
+    int, typer.Option(min=2, max=8, help="Decimals of the printed fractional coordinates.")
+]
+PromptOption = Annotated[
+    str, typer.Option(help='"default", or a text file with {structure} and {instruction} in it.')
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
+WorkersOption = Annotated[
+    int | None, typer.Option(min=1, help="Processes that verify answers; the number of cores when not given.")
+]
+OutFolderOption = Annotated[Path, typer.Option("--out", help="Folder for the results; made if missing.")]
+ToleranceOption = Annotated[
+    float, typer.Option(min=1e-6, help="Largest displacement in Å that is right under the strict profile.")
+]
+StrictTagsOption = Annotated[
+    bool,
+    typer.Option("--strict-tags", help="Take the CIF from <cif> tags only, as the published protocol does."),
+]

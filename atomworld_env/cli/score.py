@@ -1,0 +1,140 @@
+"""`atomworld score`: verify stored answers against stored targets."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Annotated, Any
+
+import typer
+
+from atomworld_env.cli.console import default_workers, progress_bar, stderr
+from atomworld_env.cli.options import StrictTagsOption, ToleranceOption, WorkersOption
+from atomworld_env.errors import UsageError
+
+EXAMPLES = """
+Examples:
+
+  atomworld score answers.jsonl
+
+  atomworld score answers.jsonl --profile paper --strict-tags --workers 2 --out scored.jsonl
+
+A line of the input: {"id": "q1", "target": "data_…", "answer": "… <cif>…</cif>"}; "structure", the input CIF, may be
+there too.
+"""
+
+
+@dataclass(frozen=True)
+class StoredAnswer:
+    """One line of an answers file."""
+
+    id: Any
+    target: str
+    answer: str
+    structure: str | None
+
+
+def score(
+    answers: Annotated[Path, typer.Argument(help="JSON Lines file of answers.")],
+    profile: Annotated[str, typer.Option(help="strict, paper or both.")] = "both",
+    strict_tags: StrictTagsOption = False,
+    tolerance: ToleranceOption = 0.1,
+    workers: WorkersOption = None,
+    time_limit: Annotated[
+        float, typer.Option(min=120.0, help="Seconds for one verdict before it is a timeout.")
+    ] = 600.0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File for the verdicts; standard output when not given.")
+    ] = None,
+) -> None:
+    """Verify answers; one JSON line per answer, in the order of the input.
+
+    The whole input is checked before the first answer is verified. With --out, verdicts go to FILE.partial as they
+    come and to FILE when all are there.
+    """
+    from rewards import VerifierPool
+
+    if profile not in ("strict", "paper", "both"):
+        raise UsageError(f"unknown profile {profile!r}; choose from strict, paper, both")
+    stored = list(read_answers(answers, profile))
+    processes = min(workers or default_workers(), max(1, len(stored)))
+    right = {"strict": 0, "paper": 0}
+    with (
+        _sink(out) as sink,
+        VerifierPool(
+            processes, profile=profile, timeout=time_limit, tolerance=tolerance, strict_tags=strict_tags
+        ) as pool,
+        progress_bar("scoring", len(stored)) as advance,
+    ):
+        jobs = ((each.answer, each.target) for each in stored)
+        for done, (each, verdict) in enumerate(zip(stored, pool.verify_iter(jobs), strict=True), start=1):
+            sink.write(json_module.dumps(verdict.score_line(each.id), ensure_ascii=True) + "\n")
+            sink.flush()
+            right["strict"] += bool(verdict.success_strict)
+            right["paper"] += bool(verdict.success_paper)
+            advance(done, "scoring")
+    asked = ("strict", "paper") if profile == "both" else (profile,)
+    counts = ", ".join(f"{right[name]} of {len(stored)} right under {name}" for name in asked)
+    stderr.print(counts, highlight=False)
+
+
+def read_answers(path: Path, profile: str) -> Iterator[StoredAnswer]:
+    """The lines of an answers file, targets checked.
+
+    Raises:
+        UsageError: naming file, line and mend.
+    """
+    from rewards import TargetError, prepare_target
+
+    checked: set[str] = set()
+    try:
+        # Not splitlines(): a raw U+2028 may stand inside a JSON string.
+        lines = path.read_text(encoding="utf-8", errors="surrogatepass").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"cannot read {path}: {reason}; give a JSON Lines file of answers") from None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            record = json_module.loads(line)
+        except ValueError as error:
+            raise UsageError(f"{where}: not JSON ({error}); mend or delete the line") from None
+        if not isinstance(record, dict):
+            raise UsageError(f'{where}: not a JSON object; a line is {{"id", "target", "answer"}}')
+        for key in ("id", "target", "answer"):
+            if key not in record:
+                raise UsageError(f"{where}: lacks {key!r}; every line needs id, target and answer")
+        if not isinstance(record["target"], str):
+            raise UsageError(f"{where}: target is not text; it must be the CIF of the ground truth")
+        if record["target"] not in checked:
+            try:
+                prepared = prepare_target(record["target"])
+                if profile != "paper":
+                    _ = prepared.arrangement
+            except TargetError as error:
+                raise UsageError(
+                    f"{where}: the target cannot be used: {error}; mend the CIF or delete the line"
+                ) from None
+            checked.add(record["target"])
+        yield StoredAnswer(record["id"], record["target"], record["answer"], record.get("structure"))
+
+
+@contextmanager
+def _sink(out: Path | None) -> Iterator[IO[str]]:
+    if out is None:
+        yield sys.stdout
+        return
+    partial = out.with_name(out.name + ".partial")
+    try:
+        file = partial.open("w", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"cannot write {out}: {error.strerror}; choose another --out") from None
+    with file:
+        yield file
+    partial.replace(out)

@@ -1,0 +1,156 @@
+"""From Å to pixels: one orthographic view for all crystals of a picture, chosen so that the edit can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from atomworld_env.structures.crystal import Crystal, FloatArray
+
+ATOM_SCALE = 0.45
+"""Drawn radius over covalent radius: atoms of one cell stay apart and show what lies behind them."""
+
+# Azimuth and elevation of the viewer in degrees; the first is the usual view, a to the right and c up.
+_VIEWS = tuple((azimuth, elevation) for elevation in (14, 28, 45, 65) for azimuth in (-70, -55, -80, -35, -110, -20))
+
+_JUDGED_ATOMS = 100
+"""Overlaps are judged on this many atoms at most, spread evenly over the list."""
+
+_CORNERS = np.array(list(product((0.0, 1.0), repeat=3)))
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """One crystal to be drawn.
+
+    Attributes:
+        crystal: cell and sites.
+        marked: indices of the sites that should not be hidden.
+        extra: Cartesian points in Å outside the list of sites that must be in the picture, shape (n, 3).
+    """
+
+    crystal: Crystal
+    marked: tuple[int, ...]
+    extra: FloatArray
+
+    @cached_property
+    def radii(self) -> FloatArray:
+        """Drawn radius of each site in Å, shape (n_sites,)."""
+        return np.array([drawn_radius(symbol) for symbol in self.crystal.species])
+
+    @cached_property
+    def corners(self) -> FloatArray:
+        """Points in Å that the picture must hold besides the atoms, shape (8 + n, 3)."""
+        return np.concatenate([_CORNERS @ self.crystal.matrix, self.extra])
+
+    def bounds(self, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Lower left and upper right of everything drawn, in Å along the first two of these axes."""
+        points, atoms = self.corners @ axes[:2].T, self.crystal.cartesian @ axes[:2].T
+        radii = self.radii[:, None]
+        low = np.concatenate([points, atoms - radii]).min(axis=0)
+        high = np.concatenate([points, atoms + radii]).max(axis=0)
+        return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """An orthographic projection.
+
+    Attributes:
+        axes: unit vectors to the right, up and towards the viewer as rows, shape (3, 3).
+        scale: pixels per Å.
+    """
+
+    axes: FloatArray
+    scale: float
+
+    def project(self, cartesian: FloatArray) -> FloatArray:
+        """Pixels to the right, pixels up and depth in Å (larger is nearer) of Cartesian rows, shape (n, 3)."""
+        seen: FloatArray = cartesian @ self.axes.T
+        seen[:, :2] *= self.scale
+        return seen
+
+
+def drawn_radius(symbol: str) -> float:
+    """Radius in Å with which an element is drawn."""
+    from ase.data import atomic_numbers, covalent_radii
+
+    return ATOM_SCALE * float(np.clip(covalent_radii[atomic_numbers.get(symbol, 0)], 0.5, 1.9))
+
+
+def choose_view(scenes: Sequence[Scene], width: float, height: float) -> View:
+    """The view in which every scene fits its panel, the marked sites are least hidden and the atoms overlap least.
+
+    Args:
+        width, height: of a panel in pixels.
+    """
+    best, best_score = View(np.eye(3), 1.0), -np.inf
+    fits = [(_axes(*angles), *_extent(scenes, _axes(*angles))) for angles in _VIEWS]
+    scales = [min(width / wide, height / high) for _, wide, high in fits]
+    for rank, ((axes, _, _), scale) in enumerate(zip(fits, scales, strict=True)):
+        covers = [_cover(scene, axes) for scene in scenes]
+        marked = max(cover for cover, _ in covers)
+        everywhere = float(np.mean([cover for _, cover in covers]))
+        # Size counts as its logarithm, so that half the size is as bad in a small picture as in a large one.
+        score = 0.7 * np.log(scale / max(scales)) - 0.5 * marked - 0.6 * everywhere - 0.01 * rank
+        if score > best_score + 1e-9:
+            best, best_score = View(axes, scale), score
+    return best
+
+
+def fit_scale(scene: Scene, axes: FloatArray, width: float, height: float) -> float:
+    """Pixels per Å with which one scene fills a panel."""
+    wide, high = _extent([scene], axes)
+    return min(width / wide, height / high)
+
+
+def _axes(azimuth: float, elevation: float) -> FloatArray:
+    turn, tilt = np.radians(azimuth), np.radians(elevation)
+    towards = np.array([np.cos(tilt) * np.cos(turn), np.cos(tilt) * np.sin(turn), np.sin(tilt)])
+    right = np.array([-np.sin(turn), np.cos(turn), 0.0])
+    return np.array([right, np.cross(towards, right), towards])
+
+
+def _extent(scenes: Sequence[Scene], axes: FloatArray) -> tuple[float, float]:
+    """Largest width and height in Å of any scene, atoms included."""
+    sizes = np.array([np.subtract(*reversed(scene.bounds(axes))) for scene in scenes])
+    wide, high = np.maximum(sizes.max(axis=0), 1e-3).tolist()
+    return wide, high
+
+
+def _cover(scene: Scene, axes: FloatArray) -> tuple[float, float]:
+    """How much is hidden by atoms in front: the mean over the marked sites and the mean over all, 0 for nothing."""
+    count = len(scene.crystal)
+    if count == 0:
+        return 0.0, 0.0
+    judged = np.unique(np.linspace(0, count - 1, min(count, _JUDGED_ATOMS)).astype(int))
+    rows = np.concatenate([np.array(scene.marked[:_JUDGED_ATOMS], dtype=int), judged])
+    seen = scene.crystal.cartesian @ axes.T
+    apart = np.hypot(*(seen[rows, None, :2] - seen[None, :, :2]).transpose(2, 0, 1))
+    overlap = np.clip(1.0 - apart / (scene.radii[rows, None] + scene.radii[None, :]), 0.0, None)
+    overlap[seen[None, :, 2] <= seen[rows, None, 2]] = 0.0
+    hidden = np.minimum(overlap.sum(axis=1), 1.0)
+    marked = hidden[: len(rows) - len(judged)]
+    return float(marked.mean()) if len(marked) else 0.0, float(hidden[len(rows) - len(judged) :].mean())
+
+
+def segments_of_edges(matrix: FloatArray, pieces: int) -> tuple[FloatArray, FloatArray]:
+    """The twelve cell edges cut into pieces, so that atoms can pass in front of and behind them.
+
+    Returns:
+        Start and end of each piece in Å, shape (12 * pieces, 3) each.
+    """
+    steps = np.linspace(0.0, 1.0, pieces + 1)
+    starts, ends = [], []
+    for axis in range(3):
+        for corner in _CORNERS[_CORNERS[:, axis] == 0.0]:
+            points = np.repeat(corner[None, :], pieces + 1, axis=0)
+            points[:, axis] = steps
+            starts.append(points[:-1])
+            ends.append(points[1:])
+    return np.concatenate(starts) @ matrix, np.concatenate(ends) @ matrix
+
