@@ -5,8 +5,8 @@
     >>> verdict = verify(answer_text, target, structure=input_cif)  # doctest: +SKIP
     >>> reward(verdict)                                            # doctest: +SKIP
 
-Names are loaded when first used: importing the package costs nothing, and pymatgen is imported only when an answer
-is parsed.
+Names are loaded when first used: importing the package costs nothing, and pymatgen is imported only when an
+answer is parsed.
 """
 
 from __future__ import annotations

@@ -18,9 +18,9 @@ def pair_sites(distances: FloatArray) -> tuple[float, float]:
         distances: shape (n, n), any unit, finite.
 
     Returns:
-        The smallest t such that all sites can be paired with every distance <= t, and the smallest sum of paired
-        distances. The two may belong to different pairings: the least sum may explain one far move as a chain of
-        short hops. Both are 0 for n = 0.
+        The smallest t such that all sites can be paired with every distance <= t, and the smallest sum of
+        paired distances. The two may belong to different pairings: the least sum may explain one far move as
+        a chain of short hops. Both are 0 for n = 0.
     """
     size = len(distances)
     if size == 0:
@@ -61,6 +61,6 @@ def bottleneck(distances: FloatArray, lower: float, upper: float) -> float:
 
 def _complete(allowed: NDArray[np.bool_]) -> bool:
     """Whether all rows can be paired with columns through allowed entries."""
-    # The matrix holds True, never a distance: a stored zero would count as an edge in one step and not in the next.
+    # The matrix holds True, never a distance: a distance of zero would be an edge or none, as scipy pleases.
     matching = maximum_bipartite_matching(csr_matrix(allowed), perm_type="column")
     return bool((matching >= 0).all())

@@ -1,7 +1,7 @@
 """From CIF text to a crystal, within bounds and without ever raising.
 
-One parse serves both profiles. The paper profile takes what pymatgen returns, as the published protocol does. The
-strict profile takes an :class:`Arrangement`, and only from a text whose raw values say what pymatgen silently
+One parse serves both profiles. The paper profile takes what pymatgen returns, as the published protocol does.
+The strict profile takes an :class:`Arrangement`, and only if the raw values need none of pymatgen's silent
 repairs: it drops a minus sign outside ASCII, takes the absolute value of a cell length, keeps the last of two
 blocks of one name, makes up species for unknown symbols and merges rows that coincide.
 
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from rewards import limits
 from rewards.arrangement import Arrangement
-from rewards.cif_rules import StrictRuleBroken, strict_arrangement
+from rewards.cif_rules import StrictRuleError, strict_arrangement
 from rewards.silence import silent
 from rewards.stages import Stage
 
 if TYPE_CHECKING:
-    from pymatgen.core import Structure
+    from pymatgen.core.structure import Structure
     from pymatgen.io.cif import CifBlock
 
 _OPERATOR_TAGS = (
@@ -61,7 +61,7 @@ def read_for_strict(text: str) -> Arrangement | Unreadable:
 
 
 def read_for_paper(text: str) -> Structure | Unreadable:
-    """``CifParser.from_str(text).parse_structures(primitive=False, check_occu=False)[0]``, or why there is none."""
+    """The first of ``CifParser.from_str(text).parse_structures(primitive=False, check_occu=False)``."""
     return read_cif(text).paper
 
 
@@ -70,9 +70,9 @@ def read_cif(text: str) -> CifReading:
     try:
         with silent():
             return _read_with_pymatgen(text)
-    except limits.BoundExceeded as error:
+    except limits.BoundExceededError as error:
         unread = Unreadable(Stage.TIMEOUT, str(error))
-    except Exception as error:  # the reader raises nearly everything on malformed text, RecursionError included
+    except Exception as error:  # on malformed text the reader raises nearly everything
         unread = Unreadable(Stage.CIF_INVALID, f"the CIF cannot be read: {one_line(error)}")
     return CifReading(unread, unread)
 
@@ -90,7 +90,7 @@ def _read_with_pymatgen(text: str) -> CifReading:
     strict: Arrangement | Unreadable
     try:
         strict = strict_arrangement(text, [block.data for block in blocks], structure)
-    except StrictRuleBroken as error:
+    except StrictRuleError as error:
         strict = Unreadable(Stage.CIF_INVALID, str(error))
     except Exception as error:
         strict = Unreadable(Stage.CIF_INVALID, f"the CIF cannot be read: {one_line(error)}")
@@ -101,7 +101,7 @@ def _check_blocks(parser: Any, blocks: list[CifBlock]) -> None:
     """The bounds on what the reader is about to do with the tokens it found.
 
     Raises:
-        BoundExceeded: naming the bound.
+        BoundExceededError: naming the bound.
     """
     limits.check(len(blocks), limits.MAX_BLOCKS, "data blocks")
     images = 0

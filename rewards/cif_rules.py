@@ -12,7 +12,7 @@ import numpy as np
 from rewards.arrangement import Arrangement, Cell, FloatArray
 
 if TYPE_CHECKING:
-    from pymatgen.core import Structure
+    from pymatgen.core.structure import Structure
 
 Block = Mapping[str, Any]
 
@@ -34,7 +34,7 @@ _SINGLE_TAGS = re.compile(
 _TYPE_SYMBOL = re.compile(r"([A-Za-z]{1,2})[0-9]*[+-]?[0-9]*")
 
 
-class StrictRuleBroken(Exception):
+class StrictRuleError(Exception):
     """The text breaks a rule of the strict profile; the message says which."""
 
 
@@ -47,24 +47,24 @@ def strict_arrangement(text: str, blocks: Sequence[Block], structure: Structure)
         structure: what pymatgen made of it, symmetry carried out.
 
     Raises:
-        StrictRuleBroken: naming the rule.
+        StrictRuleError: naming the rule.
     """
     _check_text(text)
     with_sites = [block for block in blocks if _LABEL_TAG in block]
     if len(with_sites) != 1:
-        raise StrictRuleBroken(f"one structure is needed, the text has {len(with_sites)}")
+        raise StrictRuleError(f"one structure is needed, the text has {len(with_sites)}")
     block = with_sites[0]
     _check_sites(block)
     cell = _cell(block, structure)
     species = _species(structure)
     frac: FloatArray = np.array(structure.frac_coords, dtype=np.float64)
     if not np.isfinite(frac).all():
-        raise StrictRuleBroken("a fractional coordinate is not finite")
+        raise StrictRuleError("a fractional coordinate is not finite")
     arrangement = Arrangement(cell, species, frac)
     try:
         arrangement.matrix  # noqa: B018 (computed once, here, where a bad cell can still be named)
     except ValueError as error:
-        raise StrictRuleBroken(str(error)) from None
+        raise StrictRuleError(str(error)) from None
     return arrangement
 
 
@@ -74,11 +74,11 @@ def _check_text(text: str) -> None:
     # pymatgen deletes such characters: a minus sign or a decimal point would vanish from a coordinate.
     if not content.isascii():
         odd = next(character for character in content if not character.isascii())
-        raise StrictRuleBroken(f"the CIF holds the character U+{ord(odd):04X}, which is outside ASCII")
+        raise StrictRuleError(f"the CIF holds the character U+{ord(odd):04X}, which is outside ASCII")
     seen: set[str] = set()
     for match in _SINGLE_TAGS.finditer(content):
         if match[1] in seen:
-            raise StrictRuleBroken(f"more than one structure: {match[1]} is given more than once")
+            raise StrictRuleError(f"more than one structure: {match[1]} is given more than once")
         seen.add(match[1])
 
 
@@ -88,43 +88,43 @@ def _check_sites(block: Block) -> None:
     for tag in _FRACT_TAGS:
         for value in _column(block, tag, len(labels)):
             if abs(_number(value, tag)) > MAX_COORDINATE:
-                raise StrictRuleBroken(f"{tag} {value} is beyond {MAX_COORDINATE:g}")
+                raise StrictRuleError(f"{tag} {value} is beyond {MAX_COORDINATE:g}")
     if _OCCUPANCY_TAG in block:
         for value in _column(block, _OCCUPANCY_TAG, len(labels)):
             # "." and "?" leave the default of the CIF dictionary, which is 1.
             if value not in (".", "?") and not isclose(_number(value, _OCCUPANCY_TAG), 1.0, abs_tol=1e-6):
-                raise StrictRuleBroken(f"an occupancy is {value}, not 1")
+                raise StrictRuleError(f"an occupancy is {value}, not 1")
     if _SYMBOL_TAG in block:
         for symbol in set(_column(block, _SYMBOL_TAG, len(labels))):
             match = _TYPE_SYMBOL.fullmatch(symbol)
             if match is None or not _is_element(match[1]):
-                raise StrictRuleBroken(f"{symbol!r} is not an element")
+                raise StrictRuleError(f"{symbol!r} is not an element")
     else:
         for label in labels:
             # The reader takes OH for water of which only the hydrogen is meant, and drops the row.
             if label.startswith(("OH", "Wat", "wat")):
-                raise StrictRuleBroken(f"the label {label!r} does not name an element")
+                raise StrictRuleError(f"the label {label!r} does not name an element")
 
 
 def _column(block: Block, tag: str, rows: int | None = None) -> list[str]:
     values = block.get(tag)
     if values is None:
-        raise StrictRuleBroken(f"{tag} is missing")
+        raise StrictRuleError(f"{tag} is missing")
     # Outside a loop the reader would take the letters of the value for rows.
     if not isinstance(values, list) or (rows is not None and len(values) != rows):
-        raise StrictRuleBroken(f"{tag} is not a column of the atom-site loop")
+        raise StrictRuleError(f"{tag} is not a column of the atom-site loop")
     return values
 
 
 def _number(value: str, tag: str) -> float:
     match = _NUMBER.fullmatch(value)
     if match is None:
-        raise StrictRuleBroken(f"{tag} {value[:40]!r} is not a number")
+        raise StrictRuleError(f"{tag} {value[:40]!r} is not a number")
     return float(match[1])
 
 
 def _is_element(symbol: str) -> bool:
-    from pymatgen.core import Element
+    from pymatgen.core.periodic_table import Element
 
     return Element.is_valid_symbol(symbol.title())
 
@@ -139,29 +139,29 @@ def _cell(block: Block, structure: Structure) -> Cell:
         values = [float(value) for value in structure.lattice.parameters]
     for value, tag in zip(values, tags, strict=True):
         if tag in _LENGTH_TAGS and not 0 < value <= MAX_CELL_LENGTH:
-            raise StrictRuleBroken(f"{tag} {value:g} is not between 0 and {MAX_CELL_LENGTH:g} Å")
+            raise StrictRuleError(f"{tag} {value:g} is not between 0 and {MAX_CELL_LENGTH:g} Å")
         if tag in _ANGLE_TAGS and not 0 < value < 180:
-            raise StrictRuleBroken(f"{tag} {value:g} is not between 0 and 180 degrees")
+            raise StrictRuleError(f"{tag} {value:g} is not between 0 and 180 degrees")
     a, b, c, alpha, beta, gamma = values
     return (a, b, c, alpha, beta, gamma)
 
 
 def _species(structure: Structure) -> tuple[str, ...]:
     """The element of each site, charges left out."""
-    from pymatgen.core import DummySpecies
+    from pymatgen.core.periodic_table import DummySpecies
 
     if "implicit_hydrogens" in structure.site_properties:
-        raise StrictRuleBroken("a site has hydrogens without positions")
+        raise StrictRuleError("a site has hydrogens without positions")
     symbols = []
     for site in structure:
         amounts = list(site.species.items())
         if len(amounts) != 1:
-            raise StrictRuleBroken("two atoms of different elements are on one place")
+            raise StrictRuleError("two atoms of different elements are on one place")
         element, amount = amounts[0]
         if isinstance(element, DummySpecies):
-            raise StrictRuleBroken(f"{element.symbol!r} is not an element")
+            raise StrictRuleError(f"{element.symbol!r} is not an element")
         # The reader writes 1e-8 where the occupancy is given as "."; rows that coincide add up.
         if not (isclose(amount, 1.0, abs_tol=1e-6) or isclose(amount, 1e-8, rel_tol=1e-3)):
-            raise StrictRuleBroken(f"two atoms of {element.symbol} are on one place")
+            raise StrictRuleError(f"two atoms of {element.symbol} are on one place")
         symbols.append(str(element.symbol))
     return tuple(symbols)

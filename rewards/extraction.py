@@ -103,7 +103,8 @@ def _after_thinking(text: str) -> tuple[str, str]:
             start, end = tag.end(), len(text)
         elif end == len(text):
             end = tag.start()
-    return text[start:end], "a <think> that is never closed hides the rest of the text" if end < len(text) else ""
+    hidden = "a <think> that is never closed hides the rest of the text" if end < len(text) else ""
+    return text[start:end], hidden
 
 
 def _tagged(text: str) -> str | None:

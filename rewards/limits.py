@@ -1,7 +1,8 @@
 """How much work one answer may cause: counted before it is done, so that no clock and no signal is needed.
 
-The figures are generous for an honest answer (800 sites in the longest style are 50,000 characters and 800 rows)
-and keep the reading of any text within a few seconds. Above a bound the verdict is ``timeout``, which names it.
+The figures are generous for an honest answer (800 sites in the longest style are 50,000 characters and 800
+rows) and keep the reading of any text within a few seconds. Above a bound the verdict is ``timeout``, whose
+message names the bound.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ from __future__ import annotations
 import re
 
 MAX_CHARACTERS = 500_000
-MAX_BLANK_RUN = 400  # the reader looks for data_ after blank space from every line start: a run of n costs n²
-MAX_QUOTE_WORK = 20_000_000  # quotes in a line × its length, summed: an unclosed quote is searched to the line's end
+MAX_BLANK_RUN = 400  # the reader looks for data_ behind blank space from every line start: n lines cost n²
+MAX_QUOTE_WORK = 20_000_000  # quotes × length of the line, summed: an open quote is searched to the end
 MAX_BLOCKS = 16  # each may look up a space-group symbol in a file, 0.1 s
 MAX_ROWS = 2_000  # 0.9 s in the reader, which compares every row with all before
 MAX_OPERATORS = 512  # 192 is the most that a space group has
 MAX_OPERATOR_LENGTH = 64  # the operator pattern of the reader costs the third power of the length
 MAX_SITES = 4_000  # rows × operators: every image is compared with all before, 1.3 s (19,200 took 20 s)
 
-_BLANK_RUN = re.compile(r"\s{%d}" % (MAX_BLANK_RUN + 1))
+_BLANK_RUN = re.compile(rf"\s{{{MAX_BLANK_RUN + 1}}}")
 
 
-class BoundExceeded(Exception):
+class BoundExceededError(Exception):
     """The work that a text asks for is above a bound; the message names the bound."""
 
 
@@ -28,21 +29,23 @@ def check(count: int, bound: int, what: str) -> None:
     """Compare a count of things or of work with its bound.
 
     Raises:
-        BoundExceeded: if the count is above it.
+        BoundExceededError: if the count is above it.
     """
     if count > bound:
-        raise BoundExceeded(f"{count:,} {what} are more than the {bound:,} that are verified")
+        raise BoundExceededError(f"{count:,} {what} are more than the {bound:,} that are verified")
 
 
 def check_text(text: str) -> None:
     """The bounds that can be told from the text alone; linear in its length.
 
     Raises:
-        BoundExceeded: naming the bound.
+        BoundExceededError: naming the bound.
     """
     check(len(text), MAX_CHARACTERS, "characters of CIF")
     if _BLANK_RUN.search(text):
-        raise BoundExceeded(f"a run of blank space is longer than the {MAX_BLANK_RUN:,} characters that are verified")
+        raise BoundExceededError(
+            f"a run of blank space is longer than the {MAX_BLANK_RUN} characters verified"
+        )
     if "'" in text or '"' in text:
         work = sum((line.count("'") + line.count('"')) * len(line) for line in text.split("\n"))
         check(work, MAX_QUOTE_WORK, "steps of quote matching")

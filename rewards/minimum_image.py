@@ -11,7 +11,7 @@ from ase.geometry.minkowski_reduction import minkowski_reduce
 
 from rewards.arrangement import Cell, FloatArray, cell_matrix
 
-# One of each pair ±t of the 26 lattice translations around the origin: |v + t| and |v - t| are taken together.
+# One of each pair ±t of the 26 translations around the origin: |v + t| and |v - t| are taken together.
 _HALF_SHELL = np.array([t for t in product((-1, 0, 1), repeat=3) if t > (0, 0, 0)], dtype=float)
 
 # Pairs handled at once: 13 numbers each, so 2^16 pairs are about 7 MB whatever the number of sites.
@@ -23,8 +23,8 @@ class ReducedLattice:
     """The same lattice in its shortest basis (Minkowski-reduced), in which the nearest image is close by.
 
     In such a basis the nearest image of a difference wrapped to [-1/2, 1/2] is among the 27 neighbouring ones
-    (Nguyen and Stehlé, ACM Trans. Algorithms 5(4), 46, 2009, for the basis); in the given basis of an oblique cell
-    it may be many cells away.
+    (Nguyen and Stehlé, ACM Trans. Algorithms 5(4), 46, 2009, for the basis); in the given basis of an oblique
+    cell it may be many cells away.
 
     Attributes:
         basis: reduced lattice vectors as rows in Å, shape (3, 3).
@@ -41,6 +41,16 @@ class ReducedLattice:
     orthogonal: bool
 
 
+def shortest_basis(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The Minkowski-reduced basis of a lattice, and the unimodular operation with basis = operation @ matrix.
+
+    Args:
+        matrix: lattice vectors as rows in Å, shape (3, 3), linearly independent.
+    """
+    basis, operation = minkowski_reduce(matrix)  # type: ignore[no-untyped-call]
+    return np.asarray(basis, dtype=np.float64), np.asarray(operation, dtype=np.float64)
+
+
 @lru_cache(maxsize=256)
 def reduced_lattice(cell: Cell) -> ReducedLattice:
     """The reduced basis of a cell (a, b, c in Å; alpha, beta, gamma in degrees).
@@ -52,7 +62,7 @@ def reduced_lattice(cell: Cell) -> ReducedLattice:
     if cell[3:] == (90.0, 90.0, 90.0):
         basis, operation = matrix, np.eye(3)
     else:
-        basis, operation = (np.asarray(array, dtype=float) for array in minkowski_reduce(matrix))
+        basis, operation = shortest_basis(matrix)
     translations = np.ascontiguousarray((_HALF_SHELL @ basis).T)
     return ReducedLattice(
         basis=basis,
@@ -90,7 +100,7 @@ def image_distances(frac_a: FloatArray, frac_b: FloatArray, lattice: ReducedLatt
 def _squared_distances(wrapped: FloatArray, lattice: ReducedLattice) -> FloatArray:
     """Squared length in Å² of the shortest image of each wrapped fractional row, shape (n,)."""
     vectors = wrapped @ lattice.basis
-    here = np.einsum("ij,ij->i", vectors, vectors)
+    here: FloatArray = np.einsum("ij,ij->i", vectors, vectors)
     if lattice.orthogonal:
         return here
     # |v ± t|² = |v|² + |t|² ± 2 v·t, of which the smaller has the sign that makes the last term negative.
@@ -98,4 +108,5 @@ def _squared_distances(wrapped: FloatArray, lattice: ReducedLattice) -> FloatArr
     projected *= -2.0
     projected += lattice.translation_norms
     change = np.minimum(projected.min(axis=1), 0.0)
-    return np.maximum(here + change, 0.0)
+    nearest: FloatArray = np.maximum(here + change, 0.0)
+    return nearest

@@ -29,8 +29,8 @@ _AHEAD_PER_WORKER = 16
 class VerifierPool:
     """Worker processes that verify answers; one that stalls is killed and replaced, the others go on.
 
-    Workers are spawned, not forked, so that they are safe beside CUDA and threads, and are warmed up before any
-    clock starts. As with every spawned process, a script that opens a pool needs the ``__main__`` guard.
+    Workers are spawned, not forked, so that they are safe beside CUDA and threads, and are warmed up before
+    any clock starts. As with every spawned process, a script that opens a pool needs the ``__main__`` guard.
 
     Args:
         workers: number of processes; by default one per processor that this process may use.
@@ -74,7 +74,7 @@ class VerifierPool:
     ) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
-            pool.stop()
+            pool.stop()  # type: ignore[no-untyped-call]
             pool.join()
 
     def verify_many(self, jobs: Iterable[Job]) -> list[Verdict]:
@@ -85,12 +85,12 @@ class VerifierPool:
         """Verdicts in the order of the jobs, each as soon as it and all before it are done.
 
         Args:
-            jobs: tuples (answer, target) or (answer, target, structure), with CIF text or prepared targets; drawn
-                only a little ahead of the verdicts.
+            jobs: tuples (answer, target) or (answer, target, structure), with CIF text or prepared targets;
+                drawn only a little ahead of the verdicts.
 
         Yields:
-            One verdict per job. An answer that ran past the limit has stage ``timeout``, one whose worker died has
-            ``worker_lost``.
+            One verdict per job. An answer that ran past the limit has stage ``timeout``, one whose worker
+            died has ``worker_lost``.
 
         Raises:
             RuntimeError: outside the ``with`` block.
@@ -125,7 +125,7 @@ class VerifierPool:
             return self._ended(answer, Stage.WORKER_LOST, f"the worker process ended: {type(error).__name__}")
 
     def _ended(self, answer: Any, stage: Stage, message: str) -> Verdict:
-        """The verdict when the verifier ended and not the answer: nothing was succeeded at, nothing is known."""
+        """The verdict when the verifier ended and not the answer."""
         found = extract_cif(answer, strict_tags=bool(self._options["strict_tags"]))
         strict, paper = self.profile != "paper", self.profile != "strict"
         return Verdict(

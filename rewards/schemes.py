@@ -2,23 +2,23 @@
 
 What earns what:
 
-| answer                                                | shaped               | strict | paper | distance        |
-|-------------------------------------------------------|----------------------|--------|-------|-----------------|
-| no CIF, unreadable, timeout, worker lost              | 0                    | 0      | 0     | 0               |
-| readable, cell not the target's                       | 0.05                 | 0      | †     | 0               |
-| cell right, composition wrong, edit changes it        | 0.05 + 0.20·c        | 0      | 0     | 0               |
-| cell right, composition wrong, edit keeps it          | 0.05                 | 0      | 0     | 0               |
-| cell and composition right, edit changes composition  | 0.05 + 0.20 + 0.25·g | 0      | †     | 1/(1 + d/0.5 Å) |
-| cell and composition right, edit keeps composition    | 0.05 + 0.45·g        | 0      | †     | 1/(1 + d/0.5 Å) |
-| right under strict                                    | 1                    | 1      | †     | 1/(1 + d/0.5 Å) |
-| copy of the input                                     | 0.05                 | 0      | †     | see below       |
+| answer                                         | shaped               | strict | paper | distance        |
+|------------------------------------------------|----------------------|--------|-------|-----------------|
+| no CIF, unreadable, timeout, worker lost       | 0                    | 0      | 0     | 0               |
+| readable, cell not the target's                | 0.05                 | 0      | †     | 0               |
+| cell right, composition wrong, edit changes it | 0.05 + 0.20·c        | 0      | 0     | 0               |
+| cell right, composition wrong, edit keeps it   | 0.05                 | 0      | 0     | 0               |
+| cell, composition right, edit changes it       | 0.05 + 0.20 + 0.25·g | 0      | †     | 1/(1 + d/0.5 Å) |
+| cell, composition right, edit keeps it         | 0.05 + 0.45·g        | 0      | †     | 1/(1 + d/0.5 Å) |
+| right under strict                             | 1                    | 1      | †     | 1/(1 + d/0.5 Å) |
+| copy of the input                              | 0.05                 | 0      | †     | see below       |
 
 - c = max(0, 1 − Δ(answer, target)/Δ(input, target)), Δ the sum over elements of the difference in atom count.
-- g = max(0, 1 − R(answer)/R₀), R the least sum of displacements over the sites, R₀ = R(input), or 2 Å where the edit
-  changes the composition or R(input) does not exist.
+- g = max(0, 1 − R(answer)/R₀), R the least sum of displacements over the sites, R₀ = R(input), or 2 Å where
+  the edit changes the composition or R(input) does not exist.
 - d = the largest displacement in Å (bottleneck pairing).
-- † 1 if the paper profile says ``correct``, else 0. A copy of the input passes that test on a large share of moves
-  and rotations; ``distance`` pays a copy for being near. Both are for comparison, not for training.
+- † 1 if the paper profile says ``correct``, else 0. A copy of the input passes that test on a large share of
+  moves and rotations; ``distance`` pays a copy for being near. Both are for comparison, not for training.
 """
 
 from __future__ import annotations
@@ -47,13 +47,15 @@ def reward(verdict: Verdict, scheme: str = "shaped", *, baseline: Baseline | Non
         baseline: of the task; by default the one that verification derived when it was given ``structure``.
 
     Raises:
-        ValueError: if the scheme is unknown, needs a baseline that is neither given nor in the verdict, or needs a
-            profile that the verification was not asked for.
+        ValueError: if the scheme is unknown, needs a baseline that is neither given nor in the verdict, or
+            needs a profile that the verification was not asked for.
     """
     return min(1.0, sum(components(verdict, scheme, baseline).values()))
 
 
-def components(verdict: Verdict, scheme: str = "shaped", baseline: Baseline | None = None) -> dict[str, float]:
+def components(
+    verdict: Verdict, scheme: str = "shaped", baseline: Baseline | None = None
+) -> dict[str, float]:
     """The credits that add up to the reward, always under the keys parse, composition, geometry, success.
 
     ``success`` is what a right answer earns beyond the other three, so the four always sum to the reward.
@@ -123,7 +125,7 @@ def _strict(verdict: Verdict, baseline: Baseline | None) -> dict[str, float]:
 
 def _paper(verdict: Verdict, baseline: Baseline | None) -> dict[str, float]:
     if verdict.verdict_paper is None:
-        raise ValueError("the scheme 'paper' needs a verdict with the paper profile: verify(…, profile='both')")
+        raise ValueError("the scheme 'paper' needs the paper profile's verdict: verify(…, profile='both')")
     return _credits(success=float(verdict.verdict_paper is Stage.CORRECT))
 
 
@@ -136,7 +138,9 @@ def _distance(verdict: Verdict, baseline: Baseline | None) -> dict[str, float]:
 
 def _strict_stage(verdict: Verdict, scheme: str) -> Stage:
     if verdict.verdict_strict is None:
-        raise ValueError(f"the scheme {scheme!r} needs a verdict with the strict profile: verify(…, profile='strict')")
+        raise ValueError(
+            f"the scheme {scheme!r} needs the strict profile's verdict: verify(…, profile='strict')"
+        )
     return verdict.verdict_strict
 
 

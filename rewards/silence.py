@@ -29,8 +29,8 @@ def silent() -> Iterator[None]:
     with (
         _LOCK,
         warnings.catch_warnings(),
-        redirect_stdout(_Discard()),  # type: ignore[type-var]
-        redirect_stderr(_Discard()),  # type: ignore[type-var]
+        redirect_stdout(_Discard()),
+        redirect_stderr(_Discard()),
     ):
         warnings.simplefilter("ignore")
         yield

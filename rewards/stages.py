@@ -8,7 +8,8 @@ from enum import StrEnum
 class Stage(StrEnum):
     """How far an answer came. The first five are in order: the first test that fails names the stage.
 
-    The last two stand outside the order: the verifier ended, not the answer. They earn nothing and are counted apart.
+    The last two stand outside the order: the verifier ended, not the answer. They earn nothing and are
+    counted apart.
     """
 
     NO_CIF = "no_cif"

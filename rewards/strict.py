@@ -1,4 +1,4 @@
-"""The strict profile: are these atoms where they should be, in the frame given, with no rescaling and no shift."""
+"""The strict profile: is every atom where it should be, in the frame given, without rescaling or shift."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class StrictComparison:
 
     Attributes:
         stage: ``composition_mismatch``, ``structure_mismatch`` or ``correct``.
-        max_displacement: smallest t in Å such that the sites of each element can be paired with every minimum-image
-            distance <= t; None if the composition or the cell differs.
+        max_displacement: smallest t in Å such that the sites of each element can be paired with every
+            minimum-image distance <= t; None if the composition or the cell differs.
         sum_displacement: smallest possible sum of the paired distances in Å; None in the same cases.
         composition_difference: sum over elements of the difference in atom count; 0 for equal compositions.
         composition_matches, cell_matches: the two conditions before any distance is looked at.
@@ -45,9 +45,9 @@ def compare_strict(
 ) -> StrictComparison:
     """Compare an arrangement with the target in the target's frame.
 
-    Cell lengths must agree within 0.5 % and angles within 0.5°; fractional differences are measured in the target's
-    lattice to the nearest image. Order and periodic image of the atoms do not matter, charges are not known here,
-    and D and T count as H.
+    Cell lengths must agree within 0.5 % and angles within 0.5°; fractional differences are measured in the
+    target's lattice to the nearest image. Order and periodic image of the atoms do not matter, charges are
+    not known here, and D and T count as H.
 
     Args:
         tolerance: largest displacement in Å that still counts as right.
@@ -59,7 +59,13 @@ def compare_strict(
     difference = composition_difference(answer, target)
     if difference:
         return StrictComparison(
-            Stage.COMPOSITION_MISMATCH, None, None, difference, False, cell_matches, _composition_message(answer, target)
+            Stage.COMPOSITION_MISMATCH,
+            None,
+            None,
+            difference,
+            False,
+            cell_matches,
+            _composition_message(answer, target),
         )
     if not cell_matches:
         return StrictComparison(

@@ -27,7 +27,7 @@ SCORE_FIELDS = (
 
 @dataclass(frozen=True)
 class Baseline:
-    """How the unchanged input scores under the strict profile: the zero from which `shaped` measures progress.
+    """How the unchanged input scores under the strict profile: where `shaped` starts to measure progress.
 
     Attributes:
         stage: of the unchanged input as an answer.
@@ -83,14 +83,15 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of one verification. A field is None where its profile was not asked or the number does not exist.
+    """The outcome of one verification; None where a profile was not asked or a number does not exist.
 
     Attributes:
         stage: the strict profile's, or the paper profile's when only that was asked.
         message: one sentence saying why.
         extraction: the rule that found the CIF: ``tags``, ``fence``, ``bare`` or ``none``.
         tags_ok: the text has a ``<cif>…</cif>`` pair by the published rule.
-        parsable: the answer was read as one ordered crystal (by the paper profile's rules if only that was asked).
+        parsable: the answer was read as one ordered crystal (as the paper profile reads, if only that was
+            asked).
         verdict_strict, verdict_paper: the stage under each profile.
         success_strict, success_paper: whether that stage is ``correct``.
         max_displacement: largest displacement in Å under the pairing that makes it smallest (strict).

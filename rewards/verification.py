@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import cbrt
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
@@ -16,7 +17,7 @@ from rewards.strict import DEFAULT_TOLERANCE, StrictComparison, compare_strict
 from rewards.verdict import Baseline, Verdict
 
 if TYPE_CHECKING:
-    from pymatgen.core import Structure
+    from pymatgen.core.structure import Structure
 
 Profile = Literal["strict", "paper", "both"]
 Engine = Literal["reference"]
@@ -61,15 +62,15 @@ class PreparedTarget:
     def length_scale(self) -> float:
         """(V/N)^(1/3) in Å, the unit of the paper profile's distances."""
         if isinstance(self._reading.strict, Unreadable):
-            return float((self.structure.volume / len(self.structure)) ** (1 / 3))
-        return (self.arrangement.volume / len(self.arrangement)) ** (1 / 3)
+            return cbrt(self.structure.volume / len(self.structure))
+        return cbrt(self.arrangement.volume / len(self.arrangement))
 
 
 def prepare_target(cif_text: str) -> PreparedTarget:
     """Read a ground truth once, to verify many answers against it.
 
-    A text that only the paper profile can take (published data with partial occupancies, say) is accepted here and
-    refused when the strict profile asks for it.
+    A text that only the paper profile can take (published data with partial occupancies, say) is accepted
+    here and refused when the strict profile asks for it.
 
     Args:
         cif_text: plain CIF text, without tags.
@@ -99,8 +100,8 @@ def verify(
     Args:
         answer: what the model wrote. Anything but a str is a ``no_cif``.
         target: the ground truth, as CIF text or prepared.
-        structure: the input that the answer was to edit; with it the verdict carries the baseline that the scheme
-            ``shaped`` needs.
+        structure: the input that the answer was to edit; with it the verdict carries the baseline that the
+            scheme ``shaped`` needs.
         profile: ``strict``, ``paper`` or ``both``.
         strict_tags: extract by the published rule: nothing but a ``<cif>…</cif>`` pair counts.
         tolerance: of the strict profile, in Å.
@@ -120,7 +121,7 @@ def verify(
     truth = target if isinstance(target, PreparedTarget) else prepare_target(target)
     baseline = None
     if profile != "paper":
-        truth.arrangement  # noqa: B018 (a target that strict cannot read is the caller's error, before any answer)
+        truth.arrangement  # noqa: B018 (raises: a bad target is the caller's error, whatever the answer)
         if structure is not None:
             baseline = baseline_of(structure, truth, tolerance=tolerance)
     found = extract_cif(answer, strict_tags=strict_tags)
@@ -170,7 +171,9 @@ def _strict(reading: CifReading, truth: PreparedTarget, tolerance: float) -> Str
 
 
 def _paper(reading: CifReading, truth: PreparedTarget) -> PaperComparison | Unreadable:
-    return reading.paper if isinstance(reading.paper, Unreadable) else compare_paper(reading.paper, truth.structure)
+    if isinstance(reading.paper, Unreadable):
+        return reading.paper
+    return compare_paper(reading.paper, truth.structure)
 
 
 def _both(
@@ -206,5 +209,5 @@ def _both(
 
 def _readable(reading: Arrangement | Structure | Unreadable) -> object:
     if isinstance(reading, Unreadable):
-        raise TargetError(f"the target cannot be used: {reading.message}")
+        raise TargetError(f"the target or input structure cannot be used: {reading.message}")
     return reading
