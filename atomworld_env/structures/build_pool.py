@@ -21,12 +21,14 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
-from pymatgen.core import Element, Structure
+from pymatgen.core.periodic_table import Element
+from pymatgen.core.structure import Structure
 from pymatgen.symmetry.analyzer import SpacegroupAnalyzer
 from rich.progress import track
 
 from atomworld_env.structures import substitution
-from atomworld_env.structures.contacts import CONTACT_FACTOR, HEAVIEST_WITH_RADIUS, smallest_contact_ratio
+from atomworld_env.structures.admission import impossible_contact
+from atomworld_env.structures.contacts import CONTACT_FACTOR, HEAVIEST_WITH_RADIUS
 from atomworld_env.structures.crystal import Crystal
 from atomworld_env.structures.pool import (
     EMBEDDED_FILE,
@@ -138,10 +140,9 @@ def fault(crystal: Crystal) -> str | None:
         return f"no covalent radius is tabulated for {heavy[0]}"
     if len(crystal) > MAX_SITES:
         return f"{len(crystal)} sites"
-    if len(np.unique(crystal.frac, axis=0)) < len(crystal):
-        return "two sites print alike"
-    ratio, first, second = smallest_contact_ratio(crystal)
-    if ratio < CONTACT_FACTOR and not all(Element(symbol).is_actinoid for symbol in crystal.species):
+    contact = impossible_contact(crystal)
+    if contact:
+        ratio, first, second = contact
         radii_sum = f"{ratio:.3f} of the sum of covalent radii"
         return f"contact {crystal.species[first]}{first}–{crystal.species[second]}{second} at {radii_sum}"
     return None
@@ -175,7 +176,7 @@ def add_prototype(build: Build, structure: Structure, label: str, mineral: str) 
 
 def build_rows() -> Build:
     """The whole pool, prototypes grouped by family in the order of first appearance in pymatgen's library."""
-    from pymatgen.analysis.prototypes import AFLOW_PROTOTYPE_LIBRARY
+    from pymatgen.analysis.prototypes import AFLOW_PROTOTYPE_LIBRARY  # type: ignore[attr-defined]
 
     by_family: dict[str, list[tuple[Structure, str]]] = {}
     for prototype in AFLOW_PROTOTYPE_LIBRARY:

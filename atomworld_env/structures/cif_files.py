@@ -81,8 +81,10 @@ def _archive_texts(path: Path) -> list[tuple[str, str | None]]:
                     f"CIF files in {path} exceed {MAX_ARCHIVE_BYTES // 1_000_000} MB; unpack them to a folder"
                 )
     except ARCHIVE_ERRORS as error:
+        # tarfile lists what each kind of compression said, one a line.
+        cause = str(error).partition("\n")[0]
         raise UsageError(
-            f"{path} is no readable .zip or .tar archive ({error}); give a folder of CIF files instead"
+            f"{path} is no readable .zip or .tar archive ({cause}); give a folder of CIF files instead"
         ) from None
     return sorted(texts.items())
 

@@ -15,19 +15,20 @@ import gemmi
 import numpy as np
 
 from atomworld_env.errors import UsageError
+from atomworld_env.structures.admission import impossible_contact
 from atomworld_env.structures.cif_files import MAX_FILE_BYTES, cif_texts
-from atomworld_env.structures.contacts import CONTACT_FACTOR, HEAVIEST_WITH_RADIUS, smallest_contact_ratio
+from atomworld_env.structures.contacts import CONTACT_FACTOR, HEAVIEST_WITH_RADIUS
 from atomworld_env.structures.crystal import Crystal
 from atomworld_env.structures.pool import Row, StructurePool, row_of, version_of
 
 if TYPE_CHECKING:
-    from pymatgen.core import Structure
+    from pymatgen.core.structure import Structure
 
 MAX_SITES = 200
 MAX_EXPANDED_ROWS = 5_000
 """Atom rows times symmetry operators: pymatgen's time to expand a file grows with it, to 20 s at 20,000."""
 MIN_HEIGHT = 0.7
-"""Å between opposite faces. No crystal is flatter; the number of images to search grows without bound below."""
+"""Å between opposite faces. No crystal is flatter, and the search for images would grow without bound."""
 NAMES_SHOWN = 5
 
 TOO_LARGE = f"file larger than {MAX_FILE_BYTES // 1_000_000} MB"
@@ -104,7 +105,7 @@ def read_ordered_crystal(text: str | None, *, max_sites: int = MAX_SITES) -> tup
         raise UnusableCifError(UNREADABLE)
     if crystal.heights.min() < MIN_HEIGHT:
         raise UnusableCifError(FLAT_CELL)
-    if smallest_contact_ratio(crystal)[0] < CONTACT_FACTOR:  # 0 where two sites print alike
+    if impossible_contact(crystal):
         raise UnusableCifError(TOO_CLOSE)
     return crystal, _family(structure)
 
@@ -172,7 +173,7 @@ def _parse(text: str) -> Structure:
 
 
 def _printed(structure: Structure) -> Crystal:
-    from pymatgen.core import DummySpecies
+    from pymatgen.core.periodic_table import DummySpecies
 
     symbols = []
     for site in structure:

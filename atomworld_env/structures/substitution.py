@@ -11,8 +11,9 @@ from functools import cache
 from itertools import product
 from math import prod
 
-from pymatgen.core import Element, Species, Structure
 from pymatgen.core.bond_valence import BVAnalyzer
+from pymatgen.core.periodic_table import Element, Species
+from pymatgen.core.structure import Structure
 from pymatgen.core.structure_prediction.substitution_probability import SubstitutionProbability
 from pymatgen.core.structure_prediction.volume_predictor import DLSVolumePredictor
 
@@ -81,7 +82,7 @@ class Substitution:
 
 @cache
 def _probabilities() -> SubstitutionProbability:
-    return SubstitutionProbability()
+    return SubstitutionProbability()  # type: ignore[no-untyped-call]
 
 
 def oxidation_states(structure: Structure) -> dict[str, int]:
@@ -96,7 +97,7 @@ def oxidation_states(structure: Structure) -> dict[str, int]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            valences = BVAnalyzer().get_valences(structure)
+            valences = BVAnalyzer().get_valences(structure)  # type: ignore[no-untyped-call]
         except ValueError:
             guesses = structure.composition.oxi_state_guesses(max_sites=-1)
             found = {symbol: {float(state)} for symbol, state in guesses[0].items()} if guesses else {}
@@ -116,7 +117,7 @@ def ion_replacements(symbol: str, state: int) -> dict[str, float] | None:
         return None
     # Rounded, because the table sums over a set: the last digits differ from one process to the next.
     scores = {
-        other.symbol: round(table.cond_prob(other, ion), 6)
+        other.symbol: round(table.cond_prob(other, ion), 6)  # type: ignore[no-untyped-call]
         for other in table.species
         if other.oxi_state == state and other.symbol != symbol
     }
@@ -166,7 +167,7 @@ def predicted_volume_ratio(structure: Structure) -> float | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            ratio = DLSVolumePredictor().predict(structure) / structure.volume
+            ratio = DLSVolumePredictor().predict(structure) / structure.volume  # type: ignore[no-untyped-call]
         except ValueError:
             return None
     return float(ratio) if 0.501 < ratio < 1.499 else None
