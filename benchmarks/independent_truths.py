@@ -19,6 +19,8 @@ contact, distinguishable from its input) and counts what is broken. Exit status:
 1 otherwise, 2 for a file that cannot be read.
 """
 
+# ASE has few annotations.
+# mypy: disable-error-code="no-untyped-call"
 from __future__ import annotations
 
 import argparse
@@ -164,8 +166,8 @@ def read_tasks(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def heights(lattice: Array) -> Array:
     """Distance between opposite faces of the cell, one per axis, in Å."""
     a, b, c = lattice
-    volume = abs(np.dot(a, np.cross(b, c)))
-    return volume / np.array([np.linalg.norm(np.cross(u, v)) for u, v in ((b, c), (c, a), (a, b))])
+    areas: Array = np.array([np.linalg.norm(np.cross(u, v)) for u, v in ((b, c), (c, a), (a, b))])
+    return abs(float(np.dot(a, np.cross(b, c)))) / areas
 
 
 def translations(lattice: Array, reach: float) -> Array:
@@ -184,9 +186,8 @@ def wrapped(differences: Array, lattice: Array) -> Array:
     """Cartesian differences moved by lattice vectors until every coefficient is in [-1/2, 1/2]."""
     coefficients = np.linalg.solve(lattice.T, differences.reshape(-1, 3).T).T
     whole = np.rint(coefficients)
-    return (differences.reshape(-1, 3) - sum(np.outer(whole[:, k], lattice[k]) for k in range(3))).reshape(
-        differences.shape
-    )
+    moved: Array = differences.reshape(-1, 3) - sum(np.outer(whole[:, k], lattice[k]) for k in range(3))
+    return moved.reshape(differences.shape)
 
 
 def images_within(lattice: Array, origin: Array, site: Array, reach: float) -> Array:
@@ -213,7 +214,8 @@ def distances(lattice: Array, first: Array, second: Array, reach: float) -> Arra
     for shift in translations(lattice, reach):
         moved = base + shift
         np.minimum(best, np.einsum("ijk,ijk->ij", moved, moved), out=best)
-    return np.sqrt(best)
+    shortest: Array = np.sqrt(best)
+    return shortest
 
 
 # ---- the truths
@@ -384,9 +386,10 @@ def violations(
     if action == "swap" and source.symbols[index] == source.symbols[params["other"]]:
         yield "different elements", source.symbols[index]
     if action == "add":
-        inside = np.linalg.solve(lattice.T, np.array(params["position"]))
-        if (inside < -0.01 / heights(lattice)).any() or (inside > 1 + 0.01 / heights(lattice)).any():
-            yield "added inside the cell", str(inside)
+        coefficients = np.linalg.solve(lattice.T, np.array(params["position"]))
+        rounding = 0.01 / heights(lattice)
+        if (coefficients < -rounding).any() or (coefficients > 1 + rounding).any():
+            yield "added inside the cell", str(coefficients)
     if action == "super_cell":
         product = int(np.prod(params["factors"]))
         if not 2 <= product <= 8 or not all(1 <= n <= 4 for n in params["factors"]) or sites * product > 400:

@@ -62,5 +62,5 @@ def test_the_order_of_the_elements_given_does_not_matter_later():
 
 
 def test_an_element_without_a_radius_is_named():
-    with pytest.raises(ValueError, match="^no covalent radius is tabulated for 'Xx'$"):
+    with pytest.raises(ValueError, match=r"^no covalent radius is tabulated for 'Xx'$"):
         pairs(1.0, PLACES_PER_ELEMENT + 1, elements=("H", "Xx"))

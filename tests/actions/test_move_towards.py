@@ -32,11 +32,10 @@ def test_truth_agrees_on_many(compare):
 
 
 def test_step_worked_out_by_hand_in_a_hexagonal_cell(hexagonal):
-    # Site 1 at (1/3, 2/3, 1/2) has its nearest image of site 2, (0, 0, 1/2), in its own plane: three images surround
-    # it 4/√3 = 2.31 Å away. They are equally near, so the task itself is refused; a shifted neighbour is not.
+    # Around site 1 at (1/3, 2/3, 1/2) three images of site 2, (0, 0, 1/2), lie 4/√3 = 2.31 Å away: refused.
     with pytest.raises(RejectedDraw, match="equally near"):
         TOWARDS.check(hexagonal, params(0.5, index=1, towards=2))
-    # From (0, 0, 0) to site 2 at (0, 0, 1/2), straight up c: two images, above and below, are equally near as well.
+    # From (0, 0, 0) to site 2 it is 3 Å up as well as down: refused.
     with pytest.raises(RejectedDraw, match="equally near"):
         TOWARDS.check(hexagonal, params(0.5, index=0, towards=2))
     frac = hexagonal.frac.copy()

@@ -54,8 +54,8 @@ def test_ninety_degrees_are_right_handed(box, axis, before, after):
 
 
 def test_sixty_degrees_worked_out_by_hand_in_a_hexagonal_cell():
-    # A neighbour at 0.25 a = (1, 0, 0) turns by 60° about z to (1/2, √3/2, 0). There v = (√3/2) / 2√3 = 1/4 and
-    # 4u - 2v = 1/2 gives u = 1/4.
+    # A neighbour at 0.25 a = (1, 0, 0) turns by 60° about z to (1/2, √3/2, 0). There v = (√3/2) / 2√3 = 1/4
+    # and 4u - 2v = 1/2 gives u = 1/4.
     crystal = Crystal(
         (4.0, 4.0, 6.0, 90.0, 90.0, 120.0), ("Na", "H"), np.array([[0.0, 0.0, 0.0], [0.25, 0.0, 0.0]])
     )
@@ -171,7 +171,7 @@ def test_radius_and_angle_are_ranges_that_can_be_set(pool_crystals, draws, radiu
 
 
 def test_radii_that_can_be_drawn_are_those_the_rules_allow(box, draws):
-    # Neighbours at 1.5 and 2 Å, the second image of site 1 at 5 - 1.5 = 3.5 Å: (1.55 … 1.95) and (2.05 … 3.45).
+    # Neighbours at 1.5 and 2 Å, the second image of site 1 at 5 - 1.5 = 3.5 Å: 1.55 … 1.95 and 2.05 … 3.45.
     crystal = box(("Na", (0, 0, 0)), ("Cl", (1.5, 0, 0)), ("K", (0, 2, 0)), edges=(5, 20, 20))
     drawn = [each["radius"] for each in draws(ROTATE, crystal, 3000) if each["index"] == 0]
     found = np.unique(np.round(drawn, 2))
