@@ -1,4 +1,4 @@
-"""From Å to pixels: one orthographic view for all crystals of a picture, chosen so that the edit can be seen."""
+"""From Å to pixels: one orthographic view for all crystals of a picture, in which the edit can be seen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ ATOM_SCALE = 0.45
 """Drawn radius over covalent radius: atoms of one cell stay apart and show what lies behind them."""
 
 # Azimuth and elevation of the viewer in degrees; the first is the usual view, a to the right and c up.
-_VIEWS = tuple((azimuth, elevation) for elevation in (14, 28, 45, 65) for azimuth in (-70, -55, -80, -35, -110, -20))
+_VIEWS = tuple(
+    (azimuth, elevation) for elevation in (14, 28, 45, 65) for azimuth in (-70, -55, -80, -35, -110, -20)
+)
 
 _JUDGED_ATOMS = 100
 """Overlaps are judged on this many atoms at most, spread evenly over the list."""
@@ -69,7 +71,7 @@ class View:
     scale: float
 
     def project(self, cartesian: FloatArray) -> FloatArray:
-        """Pixels to the right, pixels up and depth in Å (larger is nearer) of Cartesian rows, shape (n, 3)."""
+        """Pixels to the right, pixels up and depth in Å (larger is nearer) of rows in Å, shape (n, 3)."""
         seen: FloatArray = cartesian @ self.axes.T
         seen[:, :2] *= self.scale
         return seen
@@ -83,7 +85,7 @@ def drawn_radius(symbol: str) -> float:
 
 
 def choose_view(scenes: Sequence[Scene], width: float, height: float) -> View:
-    """The view in which every scene fits its panel, the marked sites are least hidden and the atoms overlap least.
+    """The view in which all scenes are large, the marked sites are least hidden and the atoms overlap least.
 
     Args:
         width, height: of a panel in pixels.
@@ -123,7 +125,7 @@ def _extent(scenes: Sequence[Scene], axes: FloatArray) -> tuple[float, float]:
 
 
 def _cover(scene: Scene, axes: FloatArray) -> tuple[float, float]:
-    """How much is hidden by atoms in front: the mean over the marked sites and the mean over all, 0 for nothing."""
+    """How much is hidden by atoms in front, 0 for nothing: mean over the marked sites, mean over all."""
     count = len(scene.crystal)
     if count == 0:
         return 0.0, 0.0
@@ -153,4 +155,3 @@ def segments_of_edges(matrix: FloatArray, pieces: int) -> tuple[FloatArray, Floa
             starts.append(points[:-1])
             ends.append(points[1:])
     return np.concatenate(starts) @ matrix, np.concatenate(ends) @ matrix
-

@@ -69,8 +69,8 @@ class SiteDiff:
     """How the second crystal differs from the first.
 
     Attributes:
-        sites: every site once: those of the first crystal in order, then the added ones in the order of the second.
-            Empty if the sites were not paired.
+        sites: every site once: those of the first crystal in order, then the added ones in the order of the
+            second. Empty if the sites were not paired.
         paired: whether the sites were paired; if not, only the counts are known.
         same_cell: whether the cells agree within the tolerances of the strict profile.
         factors: how often the first cell fits into the second along a, b, c, if it is a supercell of it.
@@ -103,10 +103,11 @@ class SiteDiff:
 def diff_sites(first: Crystal, second: Crystal, *, tolerance: float = DEFAULT_TOLERANCE) -> SiteDiff:
     """Pair the sites of two crystals and say what happened to each.
 
-    Sites of one element at one place are unchanged; then sites of different elements at one place have changed; what
-    is left is paired within each element so that the sum of the minimum-image distances in the first crystal's cell
-    is smallest, and has moved. The rest was removed or added. The order of the sites does not matter, so a diff says
-    what happened to the crystal, not to the list. D and T count as H.
+    Sites of one element at one place are unchanged; then sites of different elements at one place have changed;
+    what is left is paired within each element so that the sum of the minimum-image distances in the first
+    crystal's cell is smallest, and has moved. The rest was removed or added. The order of the sites does not
+    matter, so a diff says what happened to the crystal, not to the list: a rotation that takes one atom near the
+    old place of another shows as the shorter way. D and T count as H.
 
     Args:
         tolerance: Å within which two sites are at one place.
@@ -167,7 +168,7 @@ def _pair(pairs: dict[int, int], cost: FloatArray) -> None:
     taken = set(pairs.values())
     rows = np.array([index for index in range(cost.shape[0]) if index not in pairs], dtype=int)
     columns = np.array([index for index in range(cost.shape[1]) if index not in taken], dtype=int)
-    # Only sites with a usable partner take part; without this cut an assignment over hundreds of equal costs is slow.
+    # Only sites with a usable partner take part: an assignment over hundreds of equal costs is slow.
     usable = cost[np.ix_(rows, columns)] < _UNUSABLE
     rows, columns = rows[usable.any(axis=1)], columns[usable.any(axis=0)]
     open_cost = cost[np.ix_(rows, columns)]
