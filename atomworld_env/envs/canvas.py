@@ -24,8 +24,8 @@ def mixed(colour: tuple[float, float, float], paleness: float) -> tuple[float, f
 class Canvas:
     """Collects shapes in drawing order, then turns them into pixels at once.
 
-    Coordinates are pixels from the lower left corner. Nothing here touches Matplotlib's global state: no pyplot,
-    no current figure, and the font is named, so that a user's settings do not change the picture.
+    Coordinates are pixels from the lower left corner. Nothing here touches Matplotlib's global state: no
+    pyplot, no current figure, and the font is named, so that a user's settings do not change the picture.
 
     Attributes:
         width, height: in pixels.
@@ -37,7 +37,7 @@ class Canvas:
         from matplotlib.path import Path
 
         self.width, self.height = width, height
-        self.em = 13.0 * min(width / 1200, height / 450)
+        self.em = max(13.0 * min(width / 1200, height / 450), 9.0)
         self._path = Path
         self._circle = Path.unit_circle()
         self._shapes: list[tuple[Any, Any, Any, float, Any]] = []

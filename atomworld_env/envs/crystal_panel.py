@@ -29,27 +29,26 @@ class Panel:
     Attributes:
         name: its heading.
         caption: a few words beside the heading, or why there is no crystal.
+        frame: where it is, in pixels.
         scene: what it shows; None for an answer that could not be read.
         marks: what is marked in it.
-        frame: where it is, in pixels.
+        input_cell: the input crystal if its cell is another one, which is then drawn dashed.
     """
 
     name: str
     caption: str
-    scene: Scene | None
-    marks: tuple[Mark, ...]
     frame: Box
+    scene: Scene | None = None
+    marks: tuple[Mark, ...] = ()
+    input_cell: Crystal | None = None
 
 
-def draw_panel(
-    canvas: Canvas, panel: Panel, scene: Scene, view: View, faded: bool, ghost_cell: Crystal | None
-) -> None:
+def draw_panel(canvas: Canvas, panel: Panel, scene: Scene, view: View, faded: bool) -> None:
     """Draw a scene into the middle of its panel.
 
     Args:
         scene: the panel's, which is not None.
         faded: pale all atoms without a mark.
-        ghost_cell: a crystal whose cell is drawn as well, dashed.
     """
     crystal = scene.crystal
     low, high = scene.bounds(view.axes)
@@ -75,9 +74,9 @@ def draw_panel(
             continue
         paleness = 0.25 * (near - depths[item]) / span + (0.4 if faded and int(item) not in marked else 0.0)
         canvas.ball(_point(atoms[item]), radii[item], mixed(element_colour(crystal.species[item]), paleness))
-    if ghost_cell is not None:
+    if panel.input_cell is not None:
         for start, end in zip(
-            *(place(points) for points in segments_of_edges(ghost_cell.matrix, 1)), strict=True
+            *(place(points) for points in segments_of_edges(panel.input_cell.matrix, 1)), strict=True
         ):
             canvas.line(_point(start), _point(end), "#FFFFFF", 4.0)
             canvas.line(_point(start), _point(end), COLOURS[MarkKind.MOVED], 2.0, dashed=True)
@@ -100,9 +99,7 @@ def draw_panel(
     _draw_marks(canvas, panel, placed)
 
 
-def _draw_marks(
-    canvas: Canvas, panel: Panel, placed: Sequence[tuple[Mark, Point, Point | None, float]]
-) -> None:
+def _draw_marks(canvas: Canvas, panel: Panel, placed: Sequence[tuple[Mark, Point, Point | None, float]]) -> None:
     """Marks and labels of a panel.
 
     Args:
@@ -116,7 +113,9 @@ def _draw_marks(
     if crowd:
         return
     labelled = [(mark, at, radius) for mark, at, _, radius in placed if mark.label]
-    anchors = [(*at, radius + 4.0) for _, at, radius in labelled]
+    # A square reaches farther where labels go first, to the upper right.
+    squares = (MarkKind.CHANGED, MarkKind.SWAPPED)
+    anchors = [(*at, (1.4 if mark.kind in squares else 1.0) * radius + 4.0) for mark, at, radius in labelled]
     sizes = [(canvas.text_width(mark.label, bold=True), canvas.em) for mark, _, _ in labelled]
     obstacles = [Box(*at, 0.7 * radius, 0.7 * radius) for _, at, _, radius in placed]
     boxes = place_labels(anchors, sizes, obstacles, panel.frame)
@@ -125,9 +124,7 @@ def _draw_marks(
             canvas.text((box.x, box.y), mark.label, bold=True, halo=True)
 
 
-def _draw_arrow(
-    canvas: Canvas, kind: MarkKind, atom: Point, other: Point, radius: float, *, small: bool
-) -> None:
+def _draw_arrow(canvas: Canvas, kind: MarkKind, atom: Point, other: Point, radius: float, *, small: bool) -> None:
     """From the old place to the atom that moved, or from a wrong atom to the place where it belongs."""
     away = np.subtract(other, atom)
     length = float(np.hypot(*away))
@@ -176,5 +173,5 @@ def element_colour(symbol: str) -> tuple[float, float, float]:
     from ase.data import atomic_numbers
     from ase.data.colors import jmol_colors
 
-    red, green, blue = (float(part) for part in jmol_colors[atomic_numbers.get(symbol, 0)])
+    red, green, blue = (float(part) for part in jmol_colors[min(atomic_numbers.get(symbol, 0), len(jmol_colors) - 1)])
     return (red, green, blue)

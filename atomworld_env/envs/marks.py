@@ -194,12 +194,7 @@ def place_labels(
                 width / 2,
                 height / 2,
             )
-            inside = (
-                bounds.overlap(box)
-                * bounds.half_width
-                * bounds.half_height
-                / (box.half_width * box.half_height)
-            )
+            inside = bounds.overlap(box) * bounds.half_width * bounds.half_height / (box.half_width * box.half_height)
             cost = (
                 4.0 * sum(box.overlap(label) for label in labels)
                 + 4.0 * (1.0 - inside)

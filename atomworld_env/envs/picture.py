@@ -22,8 +22,8 @@ from atomworld_env.envs.marks import (
     marks_before,
     marks_of_answer,
 )
-from atomworld_env.envs.projection import Scene, View, choose_view, fit_scale
-from atomworld_env.envs.site_diff import diff_sites
+from atomworld_env.envs.projection import CORNERS, Scene, View, choose_view, fit_scale
+from atomworld_env.envs.site_diff import SiteDiff, diff_sites
 from atomworld_env.structures.crystal import Crystal
 
 
@@ -38,15 +38,15 @@ def render_picture(
 ) -> NDArray[np.uint8]:
     """Before, target and answer in one view and at one scale, what changed and what is wrong marked.
 
-    A site is drawn where it is listed; its periodic images are not drawn. An arrow leads along the nearest image
-    and is at least 14 pixels long, so a short one shows the direction only. An answer whose cell is more than 2.5
-    times as large as the others would make them too small to read: it is drawn at its own scale, and its caption
-    says so.
+    A site is drawn where it is listed; its periodic images are not drawn. An arrow leads along the nearest
+    image and is at least 14 pixels long, so a short one shows the direction only. An answer whose cell is
+    more than 2.5 times as large as the others would make them too small to read: it is drawn at its own
+    scale, and its caption says so.
 
     Args:
         title: one or two lines over the picture.
-        captions: a few words beside the names of the panels; by default the number of sites and of wrong ones.
-            Where `answer` is None the third one stands in its panel and says why.
+        captions: a few words beside the names of the panels; by default the number of sites and of wrong
+            ones. Where `answer` is None the third one stands in its panel and says why.
         size: width and height in pixels, at least 600 x 300.
 
     Returns:
@@ -77,12 +77,10 @@ def render_picture(
         scale = fit_scale(panel.scene, view.axes, room_x, room_y) if own and panel.scene else view.scale
         _write_caption(canvas, panel, " (at its own scale)" if own else "")
         if panel.scene is not None:
-            ghost_cell = before if panel.scene.crystal.cell != before.cell and not own else None
-            draw_panel(canvas, panel, panel.scene, View(view.axes, scale), faded, ghost_cell)
+            draw_panel(canvas, panel, panel.scene, View(view.axes, scale), faded)
     for k in (1, 2):
         canvas.line((k * width / 3, bottom), (k * width / 3, height - top), "#DDDDDD", 1.0)
-    outlined = any(scene.crystal.cell != before.cell for scene in together)
-    _draw_legend(canvas, panels, view, outlined)
+    _draw_legend(canvas, panels, view)
     return canvas.pixels()
 
 
@@ -101,41 +99,47 @@ def _panels(
     frames: Sequence[Box],
 ) -> list[Panel]:
     edit = diff_sites(before, target)
-    marks: list[list[Mark]] = [marks_before(edit, before), marks_after(edit, target), []]
-    texts = [_size(before, before), _size(before, target), "no answer"]
+    diffs = [diff_sites(before, before), edit]
+    marks = [marks_before(edit, before), marks_after(edit, target)]
+    crystals = [before, target]
+    texts = [_size(diff, crystal) for diff, crystal in zip(diffs, crystals, strict=True)]
     if answer is not None:
-        wrong = diff_sites(target, answer)
-        marks[2] = marks_of_answer(diff_sites(before, answer), wrong, answer)
-        if not wrong.same_cell:
-            fault = ", wrong cell"
-        else:
-            fault = (
-                "" if not wrong.paired else f", {len(wrong.changes)} wrong" if wrong.changes else ", right"
-            )
-        texts[2] = _size(before, answer) + fault
-    return [
-        Panel(name, text, None if crystal is None else _scene(crystal, here), tuple(here), frame)
-        for name, text, crystal, here, frame in zip(
-            ("Before", "Target", "Answer"),
-            captions or texts,
-            (before, target, answer),
-            marks,
-            frames,
-            strict=True,
+        done, wrong = diff_sites(before, answer), diff_sites(target, answer)
+        diffs.append(done)
+        marks.append(marks_of_answer(done, wrong, answer))
+        crystals.append(answer)
+        texts.append(_size(done, answer) + _fault(wrong))
+    panels = []
+    for k, name in enumerate(("Before", "Target", "Answer")):
+        text = captions[k] if captions is not None else texts[k] if k < len(texts) else "no answer"
+        if k == len(crystals):
+            panels.append(Panel(name, text, frames[k]))
+            continue
+        input_cell = None if diffs[k].same_cell else before
+        panels.append(
+            Panel(name, text, frames[k], _scene(crystals[k], marks[k], input_cell), tuple(marks[k]), input_cell)
         )
-    ]
+    return panels
 
 
-def _size(before: Crystal, crystal: Crystal) -> str:
-    factors = diff_sites(before, crystal).factors
-    repeated = "" if factors is None else ", cell {} × {} × {}".format(*factors)
+def _size(diff: SiteDiff, crystal: Crystal) -> str:
+    repeated = "" if diff.factors is None else ", cell {} × {} × {}".format(*diff.factors)
     return f"{len(crystal)} site{'' if len(crystal) == 1 else 's'}{repeated}"
 
 
-def _scene(crystal: Crystal, marks: Sequence[Mark]) -> Scene:
+def _fault(wrong: SiteDiff) -> str:
+    if not wrong.same_cell:
+        return ", wrong cell"
+    if not wrong.paired:
+        return ""
+    return f", {len(wrong.changes)} wrong" if wrong.changes else ", right"
+
+
+def _scene(crystal: Crystal, marks: Sequence[Mark], input_cell: Crystal | None) -> Scene:
     sites = tuple(sorted({mark.site for mark in marks if mark.site is not None}))
     points = [mark.point for mark in marks] + [mark.other for mark in marks if mark.other is not None]
-    return Scene(crystal, sites, np.array(points, dtype=float).reshape(-1, 3))
+    corners = [] if input_cell is None else list(CORNERS @ input_cell.matrix)
+    return Scene(crystal, sites, np.array(points + corners, dtype=float).reshape(-1, 3))
 
 
 def _comparable(scene: Scene, others: Sequence[Scene]) -> bool:
@@ -145,7 +149,7 @@ def _comparable(scene: Scene, others: Sequence[Scene]) -> bool:
 
 
 def _write_title(canvas: Canvas, title: str) -> None:
-    lines = textwrap.wrap(" ".join(title.split()), width=int(canvas.width / (0.56 * canvas.em)), max_lines=2)
+    lines = textwrap.wrap(" ".join(title.split()), width=int(canvas.width / (0.6 * canvas.em)), max_lines=2)
     for k, line in enumerate(lines):
         canvas.text((0.8 * canvas.em, canvas.height - (1.1 + 1.4 * k) * canvas.em), line, align="left")
 
@@ -153,7 +157,7 @@ def _write_title(canvas: Canvas, title: str) -> None:
 def _write_caption(canvas: Canvas, panel: Panel, remark: str) -> None:
     left, top = panel.frame.x - panel.frame.half_width + 4, panel.frame.y + panel.frame.half_height
     canvas.text((left, top - 0.8 * canvas.em), panel.name, bold=True, align="left")
-    columns = int(2 * panel.frame.half_width / (0.56 * canvas.em))
+    columns = int(2 * panel.frame.half_width / (0.6 * canvas.em))
     if panel.scene is None:
         lines = textwrap.wrap(panel.caption, width=int(0.8 * columns), max_lines=8)
         for k, line in enumerate(lines):
@@ -164,12 +168,12 @@ def _write_caption(canvas: Canvas, panel: Panel, remark: str) -> None:
     canvas.text((left + 5.0 * canvas.em, top - 0.8 * canvas.em), text, align="left", colour="#555555")
 
 
-def _draw_legend(canvas: Canvas, panels: Sequence[Panel], view: View, outlined: bool) -> None:
+def _draw_legend(canvas: Canvas, panels: Sequence[Panel], view: View) -> None:
     em = canvas.em
     x, y = 0.8 * em, 3.2 * em
     elements = dict.fromkeys(s for panel in panels if panel.scene for s in panel.scene.crystal.species)
     for symbol in elements:
-        if x > canvas.width - 22 * em:
+        if x > canvas.width - 28 * em:
             canvas.text((x, y), f"and {len(elements)} elements in all", align="left")
             break
         canvas.ball((x + 0.6 * em, y), 0.6 * em, element_colour(symbol))
@@ -185,7 +189,7 @@ def _draw_legend(canvas: Canvas, panels: Sequence[Panel], view: View, outlined: 
             draw_mark(canvas, kind, (x + 0.8 * em, y), 0.4 * em)
             canvas.text((x + 2.2 * em, y), meaning, align="left")
             x += 3.8 * em + canvas.text_width(meaning)
-    if outlined:
+    if any(panel.input_cell is not None for panel in panels):
         canvas.line((x, y), (x + 1.8 * em, y), COLOURS[MarkKind.MOVED], 1.4, dashed=True)
         canvas.text((x + 2.3 * em, y), "cell of the input", align="left")
 

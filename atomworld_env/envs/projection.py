@@ -15,14 +15,13 @@ ATOM_SCALE = 0.45
 """Drawn radius over covalent radius: atoms of one cell stay apart and show what lies behind them."""
 
 # Azimuth and elevation of the viewer in degrees; the first is the usual view, a to the right and c up.
-_VIEWS = tuple(
-    (azimuth, elevation) for elevation in (14, 28, 45, 65) for azimuth in (-70, -55, -80, -35, -110, -20)
-)
+_VIEWS = tuple((azimuth, elevation) for elevation in (14, 28, 45, 65) for azimuth in (-70, -55, -80, -35, -110, -20))
 
 _JUDGED_ATOMS = 100
 """Overlaps are judged on this many atoms at most, spread evenly over the list."""
 
-_CORNERS = np.array(list(product((0.0, 1.0), repeat=3)))
+CORNERS = np.array(list(product((0.0, 1.0), repeat=3)))
+"""Of a cell, fractional, shape (8, 3)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +46,7 @@ class Scene:
     @cached_property
     def corners(self) -> FloatArray:
         """Points in Å that the picture must hold besides the atoms, shape (8 + n, 3)."""
-        return np.concatenate([_CORNERS @ self.crystal.matrix, self.extra])
+        return np.concatenate([CORNERS @ self.crystal.matrix, self.extra])
 
     def bounds(self, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Lower left and upper right of everything drawn, in Å along the first two of these axes."""
@@ -149,7 +148,7 @@ def segments_of_edges(matrix: FloatArray, pieces: int) -> tuple[FloatArray, Floa
     steps = np.linspace(0.0, 1.0, pieces + 1)
     starts, ends = [], []
     for axis in range(3):
-        for corner in _CORNERS[_CORNERS[:, axis] == 0.0]:
+        for corner in CORNERS[CORNERS[:, axis] == 0.0]:
             points = np.repeat(corner[None, :], pieces + 1, axis=0)
             points[:, axis] = steps
             starts.append(points[:-1])

@@ -103,11 +103,11 @@ class SiteDiff:
 def diff_sites(first: Crystal, second: Crystal, *, tolerance: float = DEFAULT_TOLERANCE) -> SiteDiff:
     """Pair the sites of two crystals and say what happened to each.
 
-    Sites of one element at one place are unchanged; then sites of different elements at one place have changed;
-    what is left is paired within each element so that the sum of the minimum-image distances in the first
-    crystal's cell is smallest, and has moved. The rest was removed or added. The order of the sites does not
-    matter, so a diff says what happened to the crystal, not to the list: a rotation that takes one atom near the
-    old place of another shows as the shorter way. D and T count as H.
+    Sites of one element at one place are unchanged; then sites of different elements at one place have
+    changed; what is left is paired within each element so that the sum of the minimum-image distances in
+    the first crystal's cell is smallest, and has moved. The rest was removed or added. The order of the
+    sites does not matter, so a diff says what happened to the crystal, not to the list: a rotation that
+    takes one atom near the old place of another shows as the shorter way. D and T count as H.
 
     Args:
         tolerance: Å within which two sites are at one place.
@@ -119,7 +119,9 @@ def diff_sites(first: Crystal, second: Crystal, *, tolerance: float = DEFAULT_TO
     if not same_cell or max(len(first), len(second)) > PAIRED_SITES:
         return SiteDiff((), False, same_cell, factors, counts, new_counts)
 
-    distances = image_distances(first.frac, second.frac, reduced_lattice(first.cell))
+    distances = np.empty((len(first), len(second)))
+    if distances.size:
+        distances = image_distances(first.frac, second.frac, reduced_lattice(first.cell))
     same_element = np.array(elements)[:, None] == np.array(new_elements)[None, :]
     pairs: dict[int, int] = {}
     _pair(pairs, np.where(same_element & (distances <= tolerance), distances, _UNUSABLE))
@@ -168,6 +170,8 @@ def _pair(pairs: dict[int, int], cost: FloatArray) -> None:
     taken = set(pairs.values())
     rows = np.array([index for index in range(cost.shape[0]) if index not in pairs], dtype=int)
     columns = np.array([index for index in range(cost.shape[1]) if index not in taken], dtype=int)
+    if not len(rows) or not len(columns):
+        return
     # Only sites with a usable partner take part: an assignment over hundreds of equal costs is slow.
     usable = cost[np.ix_(rows, columns)] < _UNUSABLE
     rows, columns = rows[usable.any(axis=1)], columns[usable.any(axis=0)]
@@ -178,9 +182,7 @@ def _pair(pairs: dict[int, int], cost: FloatArray) -> None:
             pairs[int(rows[row])] = int(columns[column])
 
 
-def _swap_partners(
-    pairs: dict[int, int], elements: tuple[str, ...], new_elements: tuple[str, ...]
-) -> dict[int, int]:
+def _swap_partners(pairs: dict[int, int], elements: tuple[str, ...], new_elements: tuple[str, ...]) -> dict[int, int]:
     """The pairs of sites that exchanged elements, both ways, in site order."""
     waiting: dict[tuple[str, str], list[int]] = {}
     partners: dict[int, int] = {}
