@@ -45,9 +45,7 @@ class Action(ABC):
         return None
 
     @abstractmethod
-    def proposals(
-        self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]
-    ) -> Iterator[Params]:
+    def proposals(self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]) -> Iterator[Params]:
         """Endless draws of parameters as printed (Å to 2 decimals, whole degrees), not yet checked.
 
         Args:

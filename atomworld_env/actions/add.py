@@ -22,9 +22,7 @@ class Add(Action):
     category: ClassVar[Category] = "point defect"
     cartesian: ClassVar[bool] = True
 
-    def proposals(
-        self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]
-    ) -> Iterator[Params]:
+    def proposals(self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]) -> Iterator[Params]:
         def position() -> list[float]:
             return printed_vector(rng.random(3) @ crystal.matrix)
 
@@ -38,15 +36,11 @@ class Add(Action):
         """A position has one reading; whether the atom fits there is the contact rule's business."""
 
     def instruction(self, params: Params) -> str:
-        return (
-            f"Add one {params['element']} atom at the Cartesian position {vector_text(params['position'])} Å."
-        )
+        return f"Add one {params['element']} atom at the Cartesian position {vector_text(params['position'])} Å."
 
     def apply(self, crystal: Crystal, params: Params) -> Crystal:
         added = np.array(params["position"]) @ crystal.inverse
-        return crystal.replaced(
-            species=(*crystal.species, params["element"]), frac=np.vstack([crystal.frac, added])
-        )
+        return crystal.replaced(species=(*crystal.species, params["element"]), frac=np.vstack([crystal.frac, added]))
 
     def touched(self, crystal: Crystal, params: Params) -> list[int]:
         return [len(crystal)]

@@ -22,9 +22,7 @@ class Change(Action):
     category: ClassVar[Category] = "point defect"
     cartesian: ClassVar[bool] = False
 
-    def proposals(
-        self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]
-    ) -> Iterator[Params]:
+    def proposals(self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]) -> Iterator[Params]:
         def site() -> int:
             return int(rng.integers(len(crystal)))
 

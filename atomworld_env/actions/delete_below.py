@@ -34,9 +34,7 @@ class DeleteBelow(Action):
     def unsuitable(self, crystal: Crystal) -> str | None:
         return "all sites lie at one height" if len(np.unique(crystal.frac[:, 2])) < 2 else None
 
-    def proposals(
-        self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]
-    ) -> Iterator[Params]:
+    def proposals(self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]) -> Iterator[Params]:
         while True:
             yield {"index": int(rng.integers(len(crystal))), "include_level": bool(rng.integers(2))}
 
@@ -53,7 +51,9 @@ class DeleteBelow(Action):
 
     def instruction(self, params: Params) -> str:
         index = params["index"]
-        below = f"Delete every atom whose Cartesian z coordinate, as listed in the CIF, is lower than that of site {index}"
+        below = (
+            f"Delete every atom whose Cartesian z coordinate, as listed in the CIF, is lower than that of site {index}"
+        )
         if params["include_level"]:
             return f"{below}, and also delete site {index} itself and all atoms at the same height as it."
         return f"{below}; keep site {index} itself and all atoms at the same height as it."

@@ -41,9 +41,7 @@ class InsertBetween(Action):
     def unsuitable(self, crystal: Crystal) -> str | None:
         return "two sites are needed" if len(crystal) < 2 else None
 
-    def proposals(
-        self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]
-    ) -> Iterator[Params]:
+    def proposals(self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]) -> Iterator[Params]:
         def place() -> Params:
             index, towards = two_sites(crystal, rng)
             distance = rng.uniform(*self.ratio) * nearest_image(crystal, index, towards).distance

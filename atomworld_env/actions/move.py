@@ -26,9 +26,7 @@ class Move(Action):
     category: ClassVar[Category] = "perturbation"
     cartesian: ClassVar[bool] = True
 
-    def proposals(
-        self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]
-    ) -> Iterator[Params]:
+    def proposals(self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]) -> Iterator[Params]:
         while True:
             index = int(rng.integers(len(crystal)))
             yield {"index": index, "displacement": printed_vector(rng.normal(0.0, self.sigma, 3))}
@@ -38,8 +36,7 @@ class Move(Action):
 
     def instruction(self, params: Params) -> str:
         return (
-            f"Move the atom at site {params['index']} by the Cartesian vector "
-            f"{vector_text(params['displacement'])} Å."
+            f"Move the atom at site {params['index']} by the Cartesian vector {vector_text(params['displacement'])} Å."
         )
 
     def apply(self, crystal: Crystal, params: Params) -> Crystal:

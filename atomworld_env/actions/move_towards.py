@@ -39,9 +39,7 @@ class MoveTowards(Action):
     def unsuitable(self, crystal: Crystal) -> str | None:
         return "two sites are needed" if len(crystal) < 2 else None
 
-    def proposals(
-        self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]
-    ) -> Iterator[Params]:
+    def proposals(self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]) -> Iterator[Params]:
         while True:
             index, towards = two_sites(crystal, rng)
             yield {

@@ -23,9 +23,7 @@ class Remove(Action):
     def unsuitable(self, crystal: Crystal) -> str | None:
         return "nothing would remain" if len(crystal) < 2 else None
 
-    def proposals(
-        self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]
-    ) -> Iterator[Params]:
+    def proposals(self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]) -> Iterator[Params]:
         while True:
             yield {"index": int(rng.integers(len(crystal)))}
 

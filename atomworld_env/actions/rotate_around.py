@@ -42,9 +42,7 @@ class RotateAround(Action):
     def unsuitable(self, crystal: Crystal) -> str | None:
         return "two sites are needed" if len(crystal) < 2 else None
 
-    def proposals(
-        self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]
-    ) -> Iterator[Params]:
+    def proposals(self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]) -> Iterator[Params]:
         radii: dict[int, np.ndarray] = {}
         while True:
             index = int(rng.integers(len(crystal)))

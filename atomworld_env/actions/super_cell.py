@@ -43,9 +43,7 @@ class SuperCell(Action):
             if low <= a * b * c <= high and a * b * c * len(crystal) <= self.max_sites
         ]
 
-    def proposals(
-        self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]
-    ) -> Iterator[Params]:
+    def proposals(self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]) -> Iterator[Params]:
         triples = self._triples(crystal)
         while True:
             yield {"factors": list(triples[rng.integers(len(triples))])}
@@ -56,7 +54,10 @@ class SuperCell(Action):
 
     def instruction(self, params: Params) -> str:
         a, b, c = params["factors"]
-        return f"Build the {a} x {b} x {c} supercell: repeat the cell {a} times along a, {b} times along b and {c} times along c."
+        return (
+            f"Build the {a} x {b} x {c} supercell: the cell repeated {a}x along a, {b}x along b and {c}x along c, "
+            "as one larger cell."
+        )
 
     def apply(self, crystal: Crystal, params: Params) -> Crystal:
         if len(params["factors"]) != 3 or not all(n >= 1 and n == int(n) for n in params["factors"]):
@@ -64,9 +65,6 @@ class SuperCell(Action):
         factors = np.array(params["factors"], dtype=float)
         shifts = np.array(list(itertools.product(*(range(n) for n in params["factors"]))), dtype=float)
         frac = ((crystal.frac[:, None, :] + shifts[None, :, :]) / factors).reshape(-1, 3)
-        a, b, c = (
-            round(length * n, CELL_DECIMALS)
-            for length, n in zip(crystal.cell, params["factors"], strict=False)
-        )
+        a, b, c = (round(length * n, CELL_DECIMALS) for length, n in zip(crystal.cell, params["factors"], strict=False))
         species = tuple(symbol for symbol in crystal.species for _ in shifts)
         return Crystal((a, b, c, *crystal.cell[3:]), species, wrap(frac, TARGET_DECIMALS))

@@ -24,9 +24,7 @@ class Swap(Action):
     def unsuitable(self, crystal: Crystal) -> str | None:
         return "two elements are needed" if len(crystal.composition) < 2 else None
 
-    def proposals(
-        self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]
-    ) -> Iterator[Params]:
+    def proposals(self, crystal: Crystal, rng: np.random.Generator, elements: Sequence[str]) -> Iterator[Params]:
         while True:
             index, other = two_elements(crystal, rng)
             yield {"index": index, "other": other}

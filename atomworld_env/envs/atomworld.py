@@ -17,6 +17,7 @@ from atomworld_env.families.edits import CrystalEdits, prepared
 from atomworld_env.families.family import Family
 from atomworld_env.prompts.prompt import PromptTemplate, load_template
 from atomworld_env.structures.cif import CifStyle
+from atomworld_env.structures.pool import StructurePool
 from atomworld_env.tasks.sampler import SamplerConfig
 from atomworld_env.tasks.suite import Suite, load_suite
 from atomworld_env.tasks.task import Task
@@ -57,6 +58,7 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
     * `suite`: a suite's name, a file or folder of tasks, or a `Suite`; then the sampling arguments are not used.
     * `actions`, `split`, `pool`, `min_sites`, `max_sites`, `difficulty`, `cif_style`, `decimals`: what tasks are
       sampled from, see `atomworld_env.tasks.sampler.SamplerConfig`; `sampler` gives a whole `SamplerConfig` instead.
+      `pool` may also be a `StructurePool`, so that several environments share one that was slow to read.
     * `reward_scheme`: one of the schemes above.
     * `profile`: `strict`, `paper` or `both`; which verdicts are computed. `paper` costs up to minutes on large cells.
     * `tolerance`: the largest displacement in Å that is right under the strict profile.
@@ -82,7 +84,7 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
         suite: str | Suite | None = None,
         actions: str | Sequence[str] = tuple(ACTIONS),
         split: str = "train",
-        pool: str = "aflow",
+        pool: str | StructurePool = "aflow",
         min_sites: int = 10,
         max_sites: int = 100,
         difficulty: tuple[float, float] = (0.0, 1.0),
@@ -102,10 +104,12 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
             raise UsageError(f"unknown profile {profile!r}; choose from {', '.join(PROFILES)}")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise UsageError(f"unknown render mode {render_mode!r}; choose from ansi, rgb_array")
+        if not 0 < tolerance < inf:
+            raise UsageError(f"the tolerance must be a positive number of Å, got {tolerance}")
         if sampler is None:
             names = (actions,) if isinstance(actions, str) else tuple(actions)
             sampler = SamplerConfig(
-                pool=pool,
+                pool=pool if isinstance(pool, str) else pool.name,
                 split=split,
                 actions=names,
                 min_sites=min_sites,
@@ -115,9 +119,7 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
                 decimals=decimals,
             )
         template = prompt if isinstance(prompt, PromptTemplate) else load_template(prompt)
-        self.family: Family = CrystalEdits(
-            sampler, template=template, tolerance=tolerance, strict_tags=strict_tags
-        )
+        self.family: Family = CrystalEdits(sampler, template=template, tolerance=tolerance, strict_tags=strict_tags)
         self.suite = load_suite(suite) if isinstance(suite, str) else suite
         self.reward_scheme = reward_scheme
         # The `paper` scheme needs the paper verdict; the strict one is always reported beside it.
@@ -209,9 +211,7 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
     def render(self) -> Any:
         """The edit as text (`ansi`) or as a picture, uint8 of shape (height, width, 3) (`rgb_array`)."""
         if self.render_mode is None:
-            gymnasium.logger.warn(
-                'render() needs a render_mode: make the environment with render_mode="ansi"'
-            )
+            gymnasium.logger.warn('render() needs a render_mode: make the environment with render_mode="ansi"')
             return None
         if self.task is None:
             raise ResetNeeded("call reset() before render()")

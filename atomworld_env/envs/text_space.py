@@ -1,4 +1,4 @@
-"""A space of any text, since `gymnasium.spaces.Text` allows letters and digits only unless every character is listed."""
+"""A space of any text: `gymnasium.spaces.Text` holds letters and digits only, unless every character is listed."""
 
 from __future__ import annotations
 

@@ -77,9 +77,7 @@ def start_folder(folder: Path, config: RunConfig, *, resume: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
             if not resume:
-                raise UsageError(
-                    f"{folder} already holds a run; continue it with --resume or choose another --out"
-                )
+                raise UsageError(f"{folder} already holds a run; continue it with --resume or choose another --out")
             _refuse_differences(path, wanted)
         else:
             partial = path.with_suffix(".partial")
@@ -99,9 +97,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
-        raise UsageError(
-            f"{folder} holds no run (no {MANIFEST}); make one with `atomworld evaluate`"
-        ) from None
+        raise UsageError(f"{folder} holds no run (no {MANIFEST}); make one with `atomworld evaluate`") from None
     except ValueError as error:
         raise UsageError(f"{path} is not readable: {error}; delete the folder and evaluate anew") from None
     if not isinstance(manifest, dict) or not isinstance(manifest.get("config"), dict):

@@ -76,9 +76,7 @@ def evaluate(
         "prompt": template,
     }
     with path.open("a", encoding="utf-8", newline="\n") as file:
-        for attempt, outcome in step_all(
-            attempts, workers=workers, time_limit=time_limit, arguments=arguments
-        ):
+        for attempt, outcome in step_all(attempts, workers=workers, time_limit=time_limit, arguments=arguments):
             record = _record(attempt, outcome, template)
             file.write(json.dumps(record, ensure_ascii=True) + "\n")
             file.flush()
@@ -99,16 +97,12 @@ def _attempts(
     seen: Counter[str] = Counter()
     waiting: list[tuple[int, bool]] = []
     for index, task in enumerate(suite.tasks):
-        with_paper = profile != "strict" and (
-            paper_per_action is None or seen[task.action] < paper_per_action
-        )
+        with_paper = profile != "strict" and (paper_per_action is None or seen[task.action] < paper_per_action)
         seen[task.action] += 1
         if index not in done:
             waiting.append((index, with_paper))
     questions = [
-        Question(
-            suite.tasks[index], template.messages(suite.tasks[index].structure, suite.tasks[index].prompt)
-        )
+        Question(suite.tasks[index], template.messages(suite.tasks[index].structure, suite.tasks[index].prompt))
         for index, _ in waiting
     ]
     for (index, with_paper), answer in zip(waiting, policy.answers(questions), strict=True):
@@ -155,13 +149,9 @@ def read_results(path: Path) -> Iterable[Record]:
                 record = json.loads(line)
                 missing = {"index", "action", "reward", "success"} - set(record)
             except (ValueError, TypeError) as error:
-                raise UsageError(
-                    f"{path}, line {number}: not JSON ({error}); delete the line and --resume"
-                ) from None
+                raise UsageError(f"{path}, line {number}: not JSON ({error}); delete the line and --resume") from None
             if missing:
-                raise UsageError(
-                    f"{path}, line {number}: lacks {sorted(missing)[0]}; delete the line and --resume"
-                )
+                raise UsageError(f"{path}, line {number}: lacks {sorted(missing)[0]}; delete the line and --resume")
             yield record
 
 

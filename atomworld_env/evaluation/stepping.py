@@ -117,9 +117,7 @@ def step_all(
             pool.stop()
 
 
-def _finished(
-    running: dict[Future[Outcome], Attempt], time_limit: float
-) -> Iterator[tuple[Attempt, Outcome]]:
+def _finished(running: dict[Future[Outcome], Attempt], time_limit: float) -> Iterator[tuple[Attempt, Outcome]]:
     done, _ = wait(running, return_when=FIRST_COMPLETED)
     for future in done:
         attempt = running.pop(future)

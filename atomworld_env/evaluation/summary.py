@@ -84,8 +84,7 @@ def _row(action: str, records: Sequence[Record]) -> SummaryRow:
         paper=_share(record["success_paper"] for record in with_paper),
         reward=sum(record["reward"] for record in records) / len(records) if records else 0.0,
         undecided=sum(
-            record["verdict_strict"] in UNDECIDED or record["verdict_paper"] in UNDECIDED
-            for record in records
+            record["verdict_strict"] in UNDECIDED or record["verdict_paper"] in UNDECIDED for record in records
         ),
     )
 
@@ -127,7 +126,7 @@ CAPTION = (
 
 
 def comparison_tables(runs: Mapping[str, Sequence[SummaryRow]]) -> list[Table]:
-    """Several runs under each other, one column per edit: a table for each profile, and the strict one split by cell."""
+    """Several runs under each other, one column per edit: strict, strict on oblique cells, and paper."""
     shares: dict[str, Callable[[SummaryRow], Share]] = {
         "Right under the strict profile, %": lambda row: row.strict,
         "Right under the strict profile on oblique cells, %": lambda row: row.strict_oblique,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from atomworld_env.prompts.prompt import Message, PromptTemplate, default_template
+from atomworld_env.structures.pool import StructurePool
 from atomworld_env.tasks.sampler import SamplerConfig, TaskSampler
 from atomworld_env.tasks.task import Task
 from rewards import PreparedTarget, Verdict, prepare_target, verify
@@ -15,6 +16,7 @@ class CrystalEdits:
 
     Args:
         config: what tasks are sampled from; the sampler is made when the first task is sampled.
+        pool: structures already loaded; the configured ones are loaded when not given.
         template: the prompt.
         tolerance: max_displacement in Å up to which an answer is right under the strict profile.
         strict_tags: accept the CIF only as the published protocol does.
@@ -26,11 +28,13 @@ class CrystalEdits:
         self,
         config: SamplerConfig | None = None,
         *,
+        pool: StructurePool | None = None,
         template: PromptTemplate | None = None,
         tolerance: float = 0.1,
         strict_tags: bool = False,
     ) -> None:
         self.config = SamplerConfig() if config is None else config
+        self.pool = pool
         self.template = default_template() if template is None else template
         self.tolerance = tolerance
         self.strict_tags = strict_tags
@@ -44,7 +48,7 @@ class CrystalEdits:
     def sampler(self) -> TaskSampler:
         """The sampler behind :meth:`sample`, with its counts."""
         if self._sampler is None:
-            self._sampler = TaskSampler(self.config)
+            self._sampler = TaskSampler(self.config, pool=self.pool)
         return self._sampler
 
     def sample(self, seed: int, action: str | None = None) -> Task:
@@ -58,7 +62,11 @@ class CrystalEdits:
 
     def verify(self, task: Task, answer: object, *, profile: str) -> Verdict:
         return verify(
-            answer, prepared(task.target), profile=profile, tolerance=self.tolerance, strict_tags=self.strict_tags
+            answer,
+            prepared(task.target),
+            profile=profile,
+            tolerance=self.tolerance,
+            strict_tags=self.strict_tags,
         )
 
 

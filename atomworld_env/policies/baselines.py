@@ -60,15 +60,9 @@ def _baselines() -> Iterator[Baseline]:
     yield Baseline(
         "wrong_site", "the right edit on the wrong site", lambda task, rng: answer_text(wrong_site(task, rng))
     )
-    yield Baseline(
-        "mirrored", "the truth, x negated", lambda task, rng: answer_text(mirrored(task.target_crystal))
-    )
-    yield Baseline(
-        "scaled", "the truth, lengths x 1.05", lambda task, rng: answer_text(scaled(task.target_crystal))
-    )
-    yield Baseline(
-        "shifted", "the truth, moved by 1.5 Å", lambda task, rng: answer_text(shifted(task.target_crystal))
-    )
+    yield Baseline("mirrored", "the truth, x negated", lambda task, rng: answer_text(mirrored(task.target_crystal)))
+    yield Baseline("scaled", "the truth, lengths x 1.05", lambda task, rng: answer_text(scaled(task.target_crystal)))
+    yield Baseline("shifted", "the truth, moved by 1.5 Å", lambda task, rng: answer_text(shifted(task.target_crystal)))
     yield Baseline("empty", "no text at all", lambda task, rng: "")
     yield Baseline("garbage", "tags around nonsense", _garbage)
     yield Baseline(
@@ -76,9 +70,7 @@ def _baselines() -> Iterator[Baseline]:
         "every cell taken as orthogonal",
         lambda task, rng: answer_text(cartesian_by_lengths(task)),
     )
-    yield Baseline(
-        "listed_copy", "site j as listed, not nearest", lambda task, rng: answer_text(listed_copy(task))
-    )
+    yield Baseline("listed_copy", "site j as listed, not nearest", lambda task, rng: answer_text(listed_copy(task)))
     yield Baseline(
         "in_cell_neighbours",
         "neighbours in the cell only",

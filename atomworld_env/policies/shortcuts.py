@@ -34,9 +34,7 @@ def listed_copy(task: Task) -> Crystal:
     vector = (crystal.frac[params["towards"]] - start) @ crystal.matrix
     point = start + (params["distance"] / np.linalg.norm(vector)) * vector @ crystal.inverse
     if task.action == "insert_between":
-        return crystal.replaced(
-            species=(*crystal.species, params["element"]), frac=np.vstack([crystal.frac, point])
-        )
+        return crystal.replaced(species=(*crystal.species, params["element"]), frac=np.vstack([crystal.frac, point]))
     frac = crystal.frac.copy()
     frac[params["index"]] = point
     return crystal.replaced(frac=frac)

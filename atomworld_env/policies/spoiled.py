@@ -1,4 +1,4 @@
-"""Crystals that look like an answer and are wrong: the input or the truth mirrored, inverted, scaled, shifted, doubled."""
+"""Crystals that look like an answer and are wrong: a structure mirrored, inverted, scaled, shifted or doubled."""
 
 from __future__ import annotations
 

@@ -39,9 +39,7 @@ MEASURES: dict[str, dict[str, Measure]] = {
         "fractional z of the site": lambda crystal, params: float(crystal.frac[params["index"], 2]),
         "sites level with it deleted too": lambda crystal, params: float(params["include_level"]),
     },
-    "move": {
-        "length of the vector, Å": lambda crystal, params: float(np.linalg.norm(params["displacement"]))
-    },
+    "move": {"length of the vector, Å": lambda crystal, params: float(np.linalg.norm(params["displacement"]))},
     "move_towards": {"d, Å": lambda crystal, params: params["distance"]},
     "rotate_around": {
         "r, Å": lambda crystal, params: params["radius"],
@@ -75,16 +73,13 @@ def suite_card(suite: Suite, recipe: SuiteRecipe) -> str:
                 "sites, most",
                 "levels 1–5",
             ],
-            (
-                _spread(sampler, [task for task in suite.tasks if task.action == action])
-                for action in config.actions
-            ),
+            (_spread(sampler, [task for task in suite.tasks if task.action == action]) for action in config.actions),
         ),
         "",
         "## Acceptance",
         "",
-        "A draw is refused when the task would not be well posed. A structure is given up when it cannot have the edit, "
-        f"or after {config.max_draws} refused draws.",
+        "A draw is refused when the task would not be well posed. A structure is given up when it cannot have the "
+        f"edit, or after {config.max_draws} refused draws.",
         "",
         *_table(
             ["edit", "draws accepted", "structures given up", "reasons for refusal (draws)"],

@@ -11,9 +11,10 @@ component       what is counted                                               0 
 ==============  ============================================================  =====================================
 
 ``score`` is 0.4 · sites for an edit that needs no Cartesian coordinates (change, remove, swap, delete_below,
-super_cell), since cell shape and size do not matter there, and 0.4 · sites + 0.2 · (obliqueness + lever + precision) for the others; components are
-clipped to 0 … 1 first. A shortcut such as dividing Cartesian numbers by cell lengths is right at obliqueness 0 and
-fails above it, by an error that grows with the lever. ``level`` is the score in five equal steps, 1 … 5.
+super_cell), since the cell's shape and size do not matter there; for the others it is 0.4 · sites + 0.2 · (obliqueness
++ lever + precision). Components are clipped to 0 … 1 first. A shortcut such as dividing Cartesian numbers by cell
+lengths is right at obliqueness 0 and fails above it, by an error that grows with the lever. ``level`` is the score in
+five equal steps, 1 … 5.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
@@ -18,7 +18,7 @@ from atomworld_env.errors import UsageError
 from atomworld_env.structures.cif import CIF_STYLES, CifStyle, write_cif
 from atomworld_env.structures.contacts import CONTACT_FACTOR, HEAVIEST_WITH_RADIUS, smallest_contact_ratio
 from atomworld_env.structures.crystal import TARGET_DECIMALS, Crystal
-from atomworld_env.structures.pool import PoolEntry, StructurePool, load_pool
+from atomworld_env.structures.pool import EMBEDDED_POOL, PoolEntry, StructurePool, load_pool
 from atomworld_env.structures.splits import SPLITS
 from atomworld_env.tasks.difficulty import difficulty
 from atomworld_env.tasks.task import Task
@@ -60,7 +60,7 @@ class SamplerConfig:
     contact_factor: float = CONTACT_FACTOR
     max_draws: int = 200
     max_structures: int = 200
-    edits: Mapping[str, Action] = field(default_factory=lambda: ACTIONS)
+    edits: dict[str, Action] = field(default_factory=lambda: dict(ACTIONS))
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.actions if name not in self.edits]
@@ -97,9 +97,7 @@ class SamplingCounts:
             action: {
                 "accepted": self.accepted[action],
                 "rejected": {reason: n for (of, reason), n in self.rejected.most_common() if of == action},
-                "unsuitable": {
-                    reason: n for (of, reason), n in self.unsuitable.most_common() if of == action
-                },
+                "unsuitable": {reason: n for (of, reason), n in self.unsuitable.most_common() if of == action},
             }
             for action in ACTIONS
             if self.accepted[action] or any(of == action for of, _ in (*self.rejected, *self.unsuitable))
@@ -134,7 +132,9 @@ class TaskSampler:
     @property
     def version(self) -> str:
         """Generator version and pool version; equal versions and seeds give equal tasks."""
-        return f"{GENERATOR_VERSION}+{self.pool.name}.{self.pool.version}"
+        # The name of a user's pool is a path of his machine, which is nobody's business in a record.
+        kind = self.pool.name if self.pool.name == EMBEDDED_POOL else "cifs"
+        return f"{GENERATOR_VERSION}+{kind}.{self.pool.version}"
 
     def sample(self, seed: int, action: str | None = None) -> Task:
         """The task of a seed: a family is drawn evenly, then one of its structures, then the edit's parameters.
@@ -165,8 +165,8 @@ class TaskSampler:
             if of == name
         )
         raise UsageError(
-            f"no well-posed {name} task in {self.config.max_structures} structures of pool {self.pool.name!r}: {reasons}; "
-            "widen the site range, the difficulty or the parameter ranges"
+            f"no well-posed {name} task in {self.config.max_structures} structures of pool {self.pool.name!r}: "
+            f"{reasons}; widen the site range, the difficulty or the parameter ranges"
         )
 
     def edit(self, entry: PoolEntry, action: str, seed: int, *, suite: str = "") -> Task | None:
@@ -207,9 +207,7 @@ class TaskSampler:
         self.counts.unsuitable[action, f"no well-posed draw in {self.config.max_draws}"] += 1
         return None
 
-    def _checked(
-        self, edit: Action, crystal: Crystal, params: Params
-    ) -> tuple[Crystal, Baseline, dict[str, float]]:
+    def _checked(self, edit: Action, crystal: Crystal, params: Params) -> tuple[Crystal, Baseline, dict[str, float]]:
         edit.check(crystal, params)
         target = edit.apply(crystal, params)
         if self.config.contact_factor > 0:

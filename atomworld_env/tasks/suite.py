@@ -171,9 +171,7 @@ def _families_in_turn(sampler: TaskSampler, rng: np.random.Generator) -> Iterato
     queues = []
     for members in sampler.families.values():
         shuffled = [members[k] for k in rng.permutation(len(members))]
-        distinct = {
-            (entry.n_sites, tuple(sorted(entry.crystal.composition.items()))): entry for entry in shuffled
-        }
+        distinct = {(entry.n_sites, tuple(sorted(entry.crystal.composition.items()))): entry for entry in shuffled}
         queues.append(list(distinct.values()))
     while queues:
         for k in rng.permutation(len(queues)):
@@ -212,7 +210,5 @@ def _refuse_repeated_ids(path: Path, tasks: Iterable[Task]) -> None:
     seen: set[str] = set()
     for number, task in enumerate(tasks, start=1):
         if task.task_id in seen:
-            raise UsageError(
-                f"{path}, task {number}: task_id {task.task_id!r} occurs twice; delete one of the two"
-            )
+            raise UsageError(f"{path}, task {number}: task_id {task.task_id!r} occurs twice; delete one of the two")
         seen.add(task.task_id)

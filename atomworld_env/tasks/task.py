@@ -159,7 +159,5 @@ def read_parquet(path: Path) -> Iterator[Task]:
             task = Task.from_json(row)
             _ = task.crystal, task.target_crystal
         except ValueError as error:
-            raise UsageError(
-                f"{path}, row {number}: {error}; make the file anew with `atomworld generate`"
-            ) from None
+            raise UsageError(f"{path}, row {number}: {error}; make the file anew with `atomworld generate`") from None
         yield task

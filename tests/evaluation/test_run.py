@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from atomworld_env.errors import UsageError
+from atomworld_env.evaluation.run import RESULTS, drop_cut_line, evaluate, stored_results
+from atomworld_env.evaluation.stepping import Attempt, step_all
+from atomworld_env.policies.baselines import load_policy
+from atomworld_env.prompts.prompt import default_template
+from atomworld_env.tasks.suite import Suite
+
+VOLATILE = ("seconds",)
+
+
+def run(suite: Suite, folder: Path, policy: str = "noop", **arguments: object) -> list[dict]:
+    settings = {"profile": "strict", "template": default_template(), "workers": 2} | arguments
+    return evaluate(load_policy(policy), suite, folder, **settings)
+
+
+def stable(records: list[dict]) -> list[dict]:
+    return [{key: value for key, value in record.items() if key not in VOLATILE} for record in records]
+
+
+def test_every_task_has_one_line_that_says_what_happened(small_suite: Suite, tmp_path: Path) -> None:
+    records = run(small_suite, tmp_path, "oracle", profile="both")
+    assert [record["task_id"] for record in records] == [task.task_id for task in small_suite.tasks]
+    assert all(record["success"] and record["success_paper"] and record["reward"] == 1.0 for record in records)
+    assert records == list(stored_results(tmp_path))
+    assert records[0]["answer"] == f"<cif>\n{small_suite.tasks[0].target}</cif>"
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["config"]["fingerprint"] == small_suite.fingerprint
+    assert manifest["versions"]["pymatgen"]
+
+
+def test_the_paper_profile_can_be_kept_to_a_few_tasks_of_each_edit(small_suite: Suite, tmp_path: Path) -> None:
+    records = run(small_suite, tmp_path, profile="both", paper_per_action=1)
+    judged = [record for record in records if record["success_paper"] is not None]
+    assert sorted(record["action"] for record in judged) == sorted(small_suite.actions)
+    assert all(record["verdict_strict"] for record in records)
+
+
+def test_a_folder_with_a_run_is_not_written_over(small_suite: Suite, tmp_path: Path) -> None:
+    few = small_suite.restricted(["remove"], 1)
+    run(few, tmp_path)
+    with pytest.raises(UsageError, match=r"already holds a run.*--resume"):
+        run(few, tmp_path)
+
+
+def test_resume_refuses_another_configuration_and_names_it(small_suite: Suite, tmp_path: Path) -> None:
+    few = small_suite.restricted(["remove"], 1)
+    run(few, tmp_path)
+    with pytest.raises(UsageError, match=r"tolerance was 0\.1, is 0\.2; policy|policy was 'noop', is 'oracle'"):
+        run(few, tmp_path, "oracle", resume=True, tolerance=0.2)
+    with pytest.raises(UsageError, match="fingerprint was"):
+        run(small_suite.restricted(["remove"], 2), tmp_path, resume=True)
+
+
+def test_resume_asks_only_what_has_no_whole_line(small_suite: Suite, tmp_path: Path) -> None:
+    whole = run(small_suite, tmp_path / "whole")
+    run(small_suite, tmp_path / "cut")
+    path = tmp_path / "cut" / RESULTS
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:12]) + lines[12][:40])
+    resumed = run(small_suite, tmp_path / "cut", resume=True)
+    assert stable(resumed) == stable(whole)
+    assert len(path.read_bytes().splitlines()) == len(small_suite.tasks)
+    assert path.read_bytes().startswith(b"".join(lines[:12]))
+
+
+def test_a_cut_line_is_dropped_and_whole_ones_stay(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    for content, left in ((b"a\nb\nc", b"a\nb\n"), (b"a\n", b"a\n"), (b"abc", b""), (b"", b"")):
+        path.write_bytes(content)
+        drop_cut_line(path)
+        assert path.read_bytes() == left
+
+
+def test_a_broken_line_in_the_middle_is_named(small_suite: Suite, tmp_path: Path) -> None:
+    few = small_suite.restricted(["remove"], 3)
+    run(few, tmp_path)
+    path = tmp_path / RESULTS
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(lines[0] + "{broken\n" + lines[2])
+    with pytest.raises(UsageError, match=r"results\.jsonl, line 2: not JSON.*--resume"):
+        run(few, tmp_path, resume=True)
+
+
+def test_an_unwritable_folder_is_named(small_suite: Suite, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"cannot write.*--out"):
+        run(small_suite, tmp_path / "file" / "run")
+
+
+def test_an_answer_that_outlasts_the_limit_is_a_timeout_and_the_rest_go_on(small_suite: Suite) -> None:
+    # The target of the largest task, judged by the slow protocol, does not fit in a hundredth of a second; the limit
+    # is put on every answer, so only the kind of ending is looked at.
+    tasks = small_suite.restricted(["super_cell"], 2).tasks
+    attempts = [Attempt(k, task, f"<cif>{task.target}</cif>", True) for k, task in enumerate(tasks)]
+    outcomes = list(step_all(attempts, workers=1, time_limit=0.01, arguments={}))
+    assert len(outcomes) == len(tasks)
+    assert {outcome["verdict_strict"] for _, outcome in outcomes} == {"timeout"}
+    assert all(outcome["reward"] == 0.0 and outcome["success"] is False for _, outcome in outcomes)
+
+
+@pytest.mark.slow
+def test_kill_minus_nine_loses_no_finished_line(small_suite_folder: Path, small_suite: Suite, tmp_path: Path) -> None:
+    command = [
+        sys.executable, "-m", "atomworld_env.cli.app", "evaluate", "--policy", "oracle", "--suite",
+        str(small_suite_folder), "--profile", "both", "--workers", "2", "--out", str(tmp_path / "killed"),
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    path = tmp_path / "killed" / RESULTS
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (path.exists() and path.read_bytes().count(b"\n") >= 5):
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    finished = path.read_bytes()
+    kept = finished[: finished.rfind(b"\n") + 1]
+    assert kept.count(b"\n") >= 5
+    subprocess.run([*command, "--resume"], check=True, capture_output=True)
+    assert path.read_bytes().startswith(kept)
+    whole = run(small_suite, tmp_path / "whole", "oracle", profile="both")
+    assert stable(list(stored_results(tmp_path / "killed"))) == stable(whole)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+
+from atomworld_env.evaluation.summary import Share, comparison_tables, summarise, summary_table
+
+
+def record(action: str, success: bool, *, orthogonal: bool = True, paper: bool | None = None, **more: object) -> dict:
+    return {
+        "action": action,
+        "success": success,
+        "orthogonal": orthogonal,
+        "success_paper": paper,
+        "verdict_strict": "correct" if success else "structure_mismatch",
+        "verdict_paper": None,
+        "reward": 1.0 if success else 0.05,
+    } | more
+
+
+RECORDS = [
+    record("move", True, paper=True),
+    record("move", False, orthogonal=False, paper=True),
+    record("move", False, orthogonal=False),
+    record("swap", False, verdict_strict="timeout"),
+]
+
+
+def test_shares_are_counted_per_edit_profile_and_cell() -> None:
+    move, swap, everything = summarise(RECORDS)
+    assert (move.action, move.strict, move.paper) == ("move", Share(1, 3), Share(2, 2))
+    assert (move.strict_orthogonal, move.strict_oblique) == (Share(1, 1), Share(0, 2))
+    assert (swap.paper.rate, swap.undecided) == (None, 1)
+    assert (everything.action, everything.strict, everything.undecided) == ("all", Share(1, 4), 1)
+    assert everything.reward == pytest.approx((1.0 + 3 * 0.05) / 4)
+
+
+def test_the_interval_is_wilsons() -> None:
+    # Newcombe 1998 (doi:10.1002/(SICI)1097-0258(19980430)17:8<857::AID-SIM777>3.0.CO;2-E), table I: 81 of 263.
+    low, high = Share(81, 263).interval
+    assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
+    assert Share(0, 0).interval is None
+
+
+def test_tables_show_every_edit_at_80_columns() -> None:
+    console = Console(width=80, record=True)
+    console.print(summary_table("noop", summarise(RECORDS)))
+    text = console.export_text()
+    assert "move" in text
+    assert "33.3 %" in text
+    assert "1 answers ended without a verdict" in " ".join(text.split())
+
+
+def test_runs_with_different_edits_stand_in_one_table() -> None:
+    console = Console(width=120, record=True)
+    for table in comparison_tables({"one": summarise(RECORDS[:3]), "two": summarise(RECORDS[3:])}):
+        console.print(table)
+    text = console.export_text()
+    assert "one" in text
+    assert "–" in text

@@ -1,0 +1,43 @@
+"""Imports run one way: rewards <- atomworld_env <- training."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets", "vllm"}
+
+
+def imports(package: str) -> Iterator[tuple[Path, str]]:
+    for path in sorted((REPOSITORY / package).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from ((path, alias.name.split(".")[0]) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                yield path, node.module.split(".")[0]
+
+
+@pytest.mark.parametrize(
+    ("package", "forbidden"),
+    [
+        ("rewards", {"atomworld_env", "training"} | HEAVY),
+        ("atomworld_env", {"training"} | HEAVY),
+        ("training", set()),
+    ],
+)
+def test_no_import_runs_the_other_way(package: str, forbidden: set[str]) -> None:
+    found = list(imports(package))
+    assert package == "training" or found
+    assert [f"{path.relative_to(REPOSITORY)} imports {name}" for path, name in found if name in forbidden] == []
+
+
+def test_names_say_what_a_module_holds() -> None:
+    vague = {"utils", "util", "helpers", "helper", "misc", "common", "manager"}
+    modules = [
+        path for package in ("rewards", "atomworld_env", "training") for path in (REPOSITORY / package).rglob("*")
+    ]
+    assert [path for path in modules if path.stem in vague] == []
