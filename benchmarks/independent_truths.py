@@ -195,7 +195,8 @@ def images_within(lattice: Array, origin: Array, site: Array, reach: float) -> A
     vectors = wrapped(site - origin, lattice) + translations(lattice, reach)
     lengths = np.linalg.norm(vectors, axis=1)
     order = np.argsort(lengths, kind="stable")
-    return vectors[order][lengths[order] <= reach]
+    near: Array = vectors[order][lengths[order] <= reach]
+    return near
 
 
 def two_nearest(lattice: Array, origin: Array, site: Array) -> Array:

@@ -34,9 +34,7 @@ def cell_matrix(cell: Cell) -> FloatArray:
     if min(a, b, c) <= 0 or not all(0 < angle < 180 for angle in (alpha, beta, gamma)):
         raise ValueError(f"cell lengths must be positive and angles between 0 and 180 degrees, got {cell}")
     # cos(90°) is 6e-17 in floating point; an exact zero keeps orthogonal cells exactly orthogonal.
-    cos_alpha, cos_beta, cos_gamma = (
-        0.0 if angle == 90 else cos(radians(angle)) for angle in (alpha, beta, gamma)
-    )
+    cos_alpha, cos_beta, cos_gamma = (0.0 if angle == 90 else cos(radians(angle)) for angle in (alpha, beta, gamma))
     sin_gamma = 1.0 if gamma == 90 else sin(radians(gamma))
     c_y = (cos_alpha - cos_beta * cos_gamma) / sin_gamma
     c_z_squared = 1.0 - cos_beta**2 - c_y**2

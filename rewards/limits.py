@@ -43,9 +43,7 @@ def check_text(text: str) -> None:
     """
     check(len(text), MAX_CHARACTERS, "characters of CIF")
     if _BLANK_RUN.search(text):
-        raise BoundExceededError(
-            f"a run of blank space is longer than the {MAX_BLANK_RUN} characters verified"
-        )
+        raise BoundExceededError(f"a run of blank space is longer than the {MAX_BLANK_RUN} characters verified")
     if "'" in text or '"' in text:
         work = sum((line.count("'") + line.count('"')) * len(line) for line in text.split("\n"))
         check(work, MAX_QUOTE_WORK, "steps of quote matching")

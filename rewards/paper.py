@@ -88,17 +88,13 @@ def _compare(answer: Structure, target: Structure) -> PaperComparison:
     _check_search(answer, target, matcher)
     if not matcher.fit(target, answer):
         return PaperComparison(
-            Stage.STRUCTURE_MISMATCH, None, None, f"no mapping brings all sites within {STOL} (V/N)^(1/3)"
+            Stage.STRUCTURE_MISMATCH, None, None, f"no mapping has all sites within {STOL} (V/N)^(1/3)"
         )
     distances = matcher.get_rms_dist(target, answer)  # type: ignore[no-untyped-call]
     if distances is None:
-        return PaperComparison(
-            Stage.CORRECT, None, None, "the structures match; no mapping of least rms was found"
-        )
+        return PaperComparison(Stage.CORRECT, None, None, "the structures match; no least-rms mapping was found")
     rmsd, max_dist = float(distances[0]), float(distances[1])
-    return PaperComparison(
-        Stage.CORRECT, rmsd, max_dist, f"the structures match with rms {rmsd:.4g} (V/N)^(1/3)"
-    )
+    return PaperComparison(Stage.CORRECT, rmsd, max_dist, f"the structures match, rms {rmsd:.4g} (V/N)^(1/3)")
 
 
 def _check_search(answer: Structure, target: Structure, matcher: StructureMatcher) -> None:
@@ -110,9 +106,7 @@ def _check_search(answer: Structure, target: Structure, matcher: StructureMatche
     mine, theirs = answer.lattice, target.lattice
     longest = max(*mine.lengths, *theirs.lengths)
     if not longest <= MAX_LENGTH:  # also where it is not a number
-        raise BoundExceededError(
-            f"a cell length of {longest:g} Å is more than the {MAX_LENGTH:g} Å that are searched"
-        )
+        raise BoundExceededError(f"a cell length of {longest:g} Å is more than the {MAX_LENGTH:g} Å that are searched")
     lengths = [float(length) for length in np.linalg.norm(shortest_basis(mine.matrix)[0], axis=1)]
     # The reduction to the Niggli cell looks for a mapping of the lattice onto itself within this tolerance.
     _check_lattice_points(lengths, mine.volume, reach=1 + 1e-5 * mine.volume ** (1 / 3))
@@ -144,14 +138,11 @@ def _check_lattice_points(lengths: list[float], volume: float, *, reach: float) 
     """
     sphere = 4 * pi / 3 * (max(lengths) * reach) ** 3 / volume
     if sphere > MAX_LATTICE_POINTS:
-        raise BoundExceededError(
-            f"{sphere:,.0f} lattice vectors are more than the {MAX_LATTICE_POINTS:,} searched"
-        )
+        raise BoundExceededError(f"{sphere:,.0f} lattice vectors are more than the {MAX_LATTICE_POINTS:,} searched")
     shells = sorted(4 * pi / 3 * length**3 * (reach**3 - reach**-3) / volume + 8 for length in lengths)
     if shells[-1] * shells[-2] > MAX_VECTOR_PAIRS:
         raise BoundExceededError(
-            f"{shells[-1] * shells[-2]:,.0f} pairs of lattice vectors are more than the "
-            f"{MAX_VECTOR_PAIRS:,} searched"
+            f"{shells[-1] * shells[-2]:,.0f} pairs of lattice vectors are more than the {MAX_VECTOR_PAIRS:,} searched"
         )
 
 

@@ -53,9 +53,7 @@ def reward(verdict: Verdict, scheme: str = "shaped", *, baseline: Baseline | Non
     return min(1.0, sum(components(verdict, scheme, baseline).values()))
 
 
-def components(
-    verdict: Verdict, scheme: str = "shaped", baseline: Baseline | None = None
-) -> dict[str, float]:
+def components(verdict: Verdict, scheme: str = "shaped", baseline: Baseline | None = None) -> dict[str, float]:
     """The credits that add up to the reward, always under the keys parse, composition, geometry, success.
 
     ``success`` is what a right answer earns beyond the other three, so the four always sum to the reward.
@@ -138,9 +136,7 @@ def _distance(verdict: Verdict, baseline: Baseline | None) -> dict[str, float]:
 
 def _strict_stage(verdict: Verdict, scheme: str) -> Stage:
     if verdict.verdict_strict is None:
-        raise ValueError(
-            f"the scheme {scheme!r} needs the strict profile's verdict: verify(…, profile='strict')"
-        )
+        raise ValueError(f"the scheme {scheme!r} needs the strict profile's verdict: verify(…, profile='strict')")
     return verdict.verdict_strict
 
 

@@ -55,8 +55,8 @@ class SuperCell(Action):
     def instruction(self, params: Params) -> str:
         a, b, c = params["factors"]
         return (
-            f"Build the {a} x {b} x {c} supercell: the cell repeated {a}x along a, {b}x along b and {c}x along c, "
-            "as one larger cell."
+            f"Build the {a} x {b} x {c} supercell, filled with the repeated atoms: its cell is {a} times as long along "
+            f"a, {b} times as long along b and {c} times as long along c."
         )
 
     def apply(self, crystal: Crystal, params: Params) -> Crystal:

@@ -44,19 +44,17 @@ class Panel:
 
 
 def draw_panel(canvas: Canvas, panel: Panel, scene: Scene, view: View, faded: bool) -> None:
-    """Draw a scene into the middle of its panel.
+    """Draw a scene into its panel.
 
     Args:
         scene: the panel's, which is not None.
         faded: pale all atoms without a mark.
     """
     crystal = scene.crystal
-    low, high = scene.bounds(view.axes)
-    middle = (low + high) * view.scale / 2
-    shift = np.array([panel.frame.x, panel.frame.y - 0.8 * canvas.em, 0.0]) - np.array([*middle, 0.0])
+    centre = np.array([panel.frame.x, panel.frame.y - 0.8 * canvas.em, 0.0])
 
     def place(cartesian: FloatArray) -> FloatArray:
-        placed: FloatArray = view.project(np.atleast_2d(cartesian)) + shift
+        placed: FloatArray = view.project(np.atleast_2d(cartesian)) + centre
         return placed
 
     atoms, radii = place(crystal.cartesian), scene.radii * view.scale

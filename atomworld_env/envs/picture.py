@@ -22,7 +22,7 @@ from atomworld_env.envs.marks import (
     marks_before,
     marks_of_answer,
 )
-from atomworld_env.envs.projection import CORNERS, Scene, View, choose_view, fit_scale
+from atomworld_env.envs.projection import CORNERS, Scene, View, choose_view, fitted_view
 from atomworld_env.envs.site_diff import SiteDiff, diff_sites
 from atomworld_env.structures.crystal import Crystal
 
@@ -73,11 +73,12 @@ def render_picture(
 
     _write_title(canvas, title)
     for panel in panels:
-        own = panel.scene is not None and panel.scene not in together
-        scale = fit_scale(panel.scene, view.axes, room_x, room_y) if own and panel.scene else view.scale
+        scene = panel.scene
+        own = scene is not None and scene not in together
         _write_caption(canvas, panel, " (at its own scale)" if own else "")
-        if panel.scene is not None:
-            draw_panel(canvas, panel, panel.scene, View(view.axes, scale), faded)
+        if scene is not None:
+            fitting = fitted_view([scene], view.axes, room_x, room_y) if own else view
+            draw_panel(canvas, panel, scene, fitting, faded)
     for k in (1, 2):
         canvas.line((k * width / 3, bottom), (k * width / 3, height - top), "#DDDDDD", 1.0)
     _draw_legend(canvas, panels, view)

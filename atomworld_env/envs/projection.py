@@ -64,15 +64,17 @@ class View:
     Attributes:
         axes: unit vectors to the right, up and towards the viewer as rows, shape (3, 3).
         scale: pixels per Å.
+        middle: what lies in the middle of a panel, in Å along the first two axes, shape (2,).
     """
 
     axes: FloatArray
     scale: float
+    middle: FloatArray
 
     def project(self, cartesian: FloatArray) -> FloatArray:
-        """Pixels to the right, pixels up and depth in Å (larger is nearer) of rows in Å, shape (n, 3)."""
+        """Pixels to the right of the middle, pixels up and depth in Å (larger is nearer), shape (n, 3)."""
         seen: FloatArray = cartesian @ self.axes.T
-        seen[:, :2] *= self.scale
+        seen[:, :2] = (seen[:, :2] - self.middle) * self.scale
         return seen
 
 
@@ -89,24 +91,26 @@ def choose_view(scenes: Sequence[Scene], width: float, height: float) -> View:
     Args:
         width, height: of a panel in pixels.
     """
-    best, best_score = View(np.eye(3), 1.0), -np.inf
-    fits = [(_axes(*angles), *_extent(scenes, _axes(*angles))) for angles in _VIEWS]
-    scales = [min(width / wide, height / high) for _, wide, high in fits]
-    for rank, ((axes, _, _), scale) in enumerate(zip(fits, scales, strict=True)):
-        covers = [_cover(scene, axes) for scene in scenes]
+    views = [fitted_view(scenes, _axes(*angles), width, height) for angles in _VIEWS]
+    largest = max(view.scale for view in views)
+    best, best_score = views[0], -np.inf
+    for rank, view in enumerate(views):
+        covers = [_cover(scene, view.axes) for scene in scenes]
         marked = max(cover for cover, _ in covers)
         everywhere = float(np.mean([cover for _, cover in covers]))
         # Size counts as its logarithm, so that half the size is as bad in a small picture as in a large one.
-        score = 0.7 * np.log(scale / max(scales)) - 0.5 * marked - 0.6 * everywhere - 0.01 * rank
+        score = 0.7 * np.log(view.scale / largest) - 0.5 * marked - 0.6 * everywhere - 0.01 * rank
         if score > best_score + 1e-9:
-            best, best_score = View(axes, scale), score
+            best, best_score = view, score
     return best
 
 
-def fit_scale(scene: Scene, axes: FloatArray, width: float, height: float) -> float:
-    """Pixels per Å with which one scene fills a panel."""
-    wide, high = _extent([scene], axes)
-    return min(width / wide, height / high)
+def fitted_view(scenes: Sequence[Scene], axes: FloatArray, width: float, height: float) -> View:
+    """The view along these axes in which all scenes, laid over each other, fill a panel."""
+    low, high = (np.array(corner) for corner in zip(*(scene.bounds(axes) for scene in scenes), strict=True))
+    low, high = low.min(axis=0), high.max(axis=0)
+    wide, tall = np.maximum(high - low, 1e-3).tolist()
+    return View(axes, min(width / wide, height / tall), (low + high) / 2)
 
 
 def _axes(azimuth: float, elevation: float) -> FloatArray:
@@ -114,13 +118,6 @@ def _axes(azimuth: float, elevation: float) -> FloatArray:
     towards = np.array([np.cos(tilt) * np.cos(turn), np.cos(tilt) * np.sin(turn), np.sin(tilt)])
     right = np.array([-np.sin(turn), np.cos(turn), 0.0])
     return np.array([right, np.cross(towards, right), towards])
-
-
-def _extent(scenes: Sequence[Scene], axes: FloatArray) -> tuple[float, float]:
-    """Largest width and height in Å of any scene, atoms included."""
-    sizes = np.array([np.subtract(*reversed(scene.bounds(axes))) for scene in scenes])
-    wide, high = np.maximum(sizes.max(axis=0), 1e-3).tolist()
-    return wide, high
 
 
 def _cover(scene: Scene, axes: FloatArray) -> tuple[float, float]:

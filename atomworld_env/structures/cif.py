@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal
 
 import gemmi
@@ -90,20 +91,25 @@ def reduced_formula(crystal: Crystal) -> str:
     """The reduced formula as pymatgen prints it (``NaCl``, ``In2S3``, ``O2``)."""
     from pymatgen.core.composition import Composition  # imported late: it costs a quarter of a second
 
-    return Composition(crystal.composition).reduced_formula
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a noble gas has no electronegativity to sort by
+        return Composition(crystal.composition).reduced_formula
 
 
 def _formula_units(crystal: Crystal) -> int:
     from pymatgen.core.composition import Composition
 
-    return int(Composition(crystal.composition).get_reduced_composition_and_factor()[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return int(Composition(crystal.composition).get_reduced_composition_and_factor()[1])
 
 
 def _by_electronegativity(crystal: Crystal) -> list[tuple[str, int]]:
     from pymatgen.core.composition import Composition
 
-    composition = Composition(crystal.composition).element_composition
-    ordered = composition.formula.split()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ordered = Composition(crystal.composition).element_composition.formula.split()
     return [
         (
             token.rstrip("0123456789"),

@@ -97,7 +97,7 @@ def test_almost_level_sites_elsewhere_do_not_matter(box):
 
 
 def test_height_is_cartesian_z_of_the_oblique_cell():
-    # c is 10 Å long but leans: α = 30.5° alone, so c_z = 10 · sin 30.5° = 5.075 Å. A step of 0.0098 along c is
+    # c is 10 Å long but leans: α = 30.5°, so c_z = 10 · sin 30.5° = 5.075 Å. A step of 0.0098 along c is
     # 0.098 Å of c and 0.0497 Å of height; 0.0099 is 0.0502 Å.
     cell = (10.0, 10.0, 10.0, 30.5, 90.0, 90.0)
     for step, allowed in ((0.0098, False), (0.0099, True)):
