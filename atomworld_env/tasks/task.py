@@ -64,7 +64,8 @@ class Task:
     def to_json(self) -> dict[str, Any]:
         """A dictionary of plain JSON values, always with the same keys in the same order."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return values | {"baseline": self.baseline.to_json()}
+        # Sorted, because Parquet has one order of keys for the parameters of all edits.
+        return values | {"params": dict(sorted(self.params.items())), "baseline": self.baseline.to_json()}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Task:
