@@ -99,13 +99,13 @@ def _panels(
     captions: Sequence[str] | None,
     frames: Sequence[Box],
 ) -> list[Panel]:
-    edit = diff_sites(before, target)
+    edit = diff_sites(before, target, by_index=True)
     diffs = [diff_sites(before, before), edit]
     marks = [marks_before(edit, before), marks_after(edit, target)]
     crystals = [before, target]
     texts = [_size(diff, crystal) for diff, crystal in zip(diffs, crystals, strict=True)]
     if answer is not None:
-        done, wrong = diff_sites(before, answer), diff_sites(target, answer)
+        done, wrong = diff_sites(before, answer, by_index=True), diff_sites(target, answer)
         diffs.append(done)
         marks.append(marks_of_answer(done, wrong, answer))
         crystals.append(answer)

@@ -100,17 +100,20 @@ class SiteDiff:
         return self.paired and not self.changes
 
 
-def diff_sites(first: Crystal, second: Crystal, *, tolerance: float = DEFAULT_TOLERANCE) -> SiteDiff:
+def diff_sites(
+    first: Crystal, second: Crystal, *, tolerance: float = DEFAULT_TOLERANCE, by_index: bool = False
+) -> SiteDiff:
     """Pair the sites of two crystals and say what happened to each.
 
-    Sites of one element at one place are unchanged; then sites of different elements at one place have
-    changed; what is left is paired within each element so that the sum of the minimum-image distances in
-    the first crystal's cell is smallest, and has moved. The rest was removed or added. The order of the
-    sites does not matter, so a diff says what happened to the crystal, not to the list: a rotation that
-    takes one atom near the old place of another shows as the shorter way. D and T count as H.
+    Sites of one element at one place are unchanged; then sites of different elements at one place have changed;
+    what is left is paired within each element so that the sum of the minimum-image distances in the first
+    crystal's cell is smallest, and has moved. The rest was removed or added. D and T count as H.
 
     Args:
         tolerance: Å within which two sites are at one place.
+        by_index: if both crystals list the same elements in the same order, pair what is left by index first. That
+            tells what an edit did (a rotation turns each atom about its centre); without it the diff tells how far
+            two crystals differ, whatever the order of their sites, as verification does.
     """
     elements, new_elements = _elements(first), _elements(second)
     same_cell = cells_match(second.cell, first.cell)
@@ -126,6 +129,9 @@ def diff_sites(first: Crystal, second: Crystal, *, tolerance: float = DEFAULT_TO
     pairs: dict[int, int] = {}
     _pair(pairs, np.where(same_element & (distances <= tolerance), distances, _UNUSABLE))
     _pair(pairs, np.where(~same_element & (distances <= tolerance), distances, _UNUSABLE))
+    if by_index and elements == new_elements:
+        taken = set(pairs.values())
+        pairs |= {index: index for index in range(len(elements)) if index not in pairs and index not in taken}
     _pair(pairs, np.where(same_element, distances, _UNUSABLE))
 
     partners = _swap_partners(pairs, elements, new_elements)

@@ -52,14 +52,14 @@ def render_text(
         At most about 60 lines, without a newline at the end. Equal input gives equal text.
     """
     paint = _paint if colour else _plain
-    edit = diff_sites(before, target)
+    edit = diff_sites(before, target, by_index=True)
     sections = [("Target edit", _summary(edit, before, target), _edit_rows(edit, before, target))]
     if answer is not None:
         wrong = diff_sites(target, answer)
         if wrong.empty:
             sections.append(("Answer", f"does this, every site within {DEFAULT_TOLERANCE:g} Å", []))
         else:
-            done = diff_sites(before, answer)
+            done = diff_sites(before, answer, by_index=True)
             sections.append(("Answer", _summary(done, before, answer), _edit_rows(done, before, answer)))
             sections.append(("Against the target", _fault(wrong), _wrong_rows(wrong, target, answer)))
     lines = [paint("head", _one_line(instruction))]
