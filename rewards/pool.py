@@ -57,7 +57,7 @@ class VerifierPool:
             raise ValueError(f"unknown profile {profile!r}; choose one of {', '.join(PROFILES)}")
         if (workers is not None and workers < 1) or not timeout > 0:
             raise ValueError(f"workers and timeout must be positive, got {workers} and {timeout}")
-        self.workers = workers or len(os.sched_getaffinity(0))
+        self.workers = workers or _processors()
         self.profile = profile
         self.timeout = timeout
         self._options = {"profile": profile, "tolerance": tolerance, "strict_tags": strict_tags}
@@ -144,6 +144,12 @@ class VerifierPool:
 def _text(target: str | PreparedTarget | None) -> str | None:
     # The text is a hundredth of the parsed structure, and a worker keeps the targets that it has read.
     return target.cif if isinstance(target, PreparedTarget) else target
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 _prepared = lru_cache(maxsize=256)(prepare_target)

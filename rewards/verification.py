@@ -101,7 +101,7 @@ def verify(
         answer: what the model wrote. Anything but a str is a ``no_cif``.
         target: the ground truth, as CIF text or prepared.
         structure: the input that the answer was to edit; with it the verdict carries the baseline that the
-            scheme ``shaped`` needs.
+            scheme ``shaped`` needs, unless only the paper profile is asked.
         profile: ``strict``, ``paper`` or ``both``.
         strict_tags: extract by the published rule: nothing but a ``<cif>…</cif>`` pair counts.
         tolerance: of the strict profile, in Å.

@@ -72,7 +72,7 @@ def test_random_cells() -> None:
 def test_the_same_place_is_at_distance_zero() -> None:
     frac = np.array([[0.1, 0.2, 0.3]])
     lattice = reduced_lattice((5.0, 9.0, 14.0, 30.0, 45.0, 60.0))
-    assert image_distances(frac, frac + [3, -2, 1], lattice)[0, 0] == pytest.approx(0, abs=1e-12)
+    assert image_distances(frac, frac + np.array([3, -2, 1]), lattice)[0, 0] == pytest.approx(0, abs=1e-12)
 
 
 def test_many_sites_are_taken_in_chunks_without_a_seam() -> None:

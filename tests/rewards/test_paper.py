@@ -122,7 +122,9 @@ def test_distances_come_with_their_unit() -> None:
 
 
 def cell_text(cell: str) -> str:
-    lengths = zip(("length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma"), cell.split())
+    lengths = zip(
+        ("length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma"), cell.split(), strict=True
+    )
     tags = "\n".join(f"_cell_{tag} {value}" for tag, value in lengths)
     loop = "loop_\n_atom_site_label\n_atom_site_fract_x\n_atom_site_fract_y\n_atom_site_fract_z"
     return f"data_x\n{tags}\n{loop}\nNa0 0 0 0\nCl1 0.5 0.5 0.5\n"
