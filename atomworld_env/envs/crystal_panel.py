@@ -15,7 +15,7 @@ from atomworld_env.structures.crystal import Crystal, FloatArray
 _EDGE = "#8A8A8A"
 _AXIS = "#333333"
 _EDGE_PIECES = 16
-_CROWD = 24
+_CROWD = 18
 """With more marks in a panel than this, labels would not find a place, and ghosts are drawn small."""
 
 _SHORTEST_ARROW = 14.0
@@ -116,6 +116,7 @@ def _draw_marks(canvas: Canvas, panel: Panel, placed: Sequence[tuple[Mark, Point
     anchors = [(*at, (1.4 if mark.kind in squares else 1.0) * radius + 4.0) for mark, at, radius in labelled]
     sizes = [(canvas.text_width(mark.label, bold=True), canvas.em) for mark, _, _ in labelled]
     obstacles = [Box(*at, 0.7 * radius, 0.7 * radius) for _, at, _, radius in placed]
+    obstacles += [Box(*other, 0.6 * radius, 0.6 * radius) for _, _, other, radius in placed if other is not None]
     boxes = place_labels(anchors, sizes, obstacles, panel.frame)
     for (mark, _, _), box in zip(labelled, boxes, strict=True):
         if box is not None:

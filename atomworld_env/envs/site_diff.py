@@ -113,7 +113,8 @@ def diff_sites(
         tolerance: Å within which two sites are at one place.
         by_index: if both crystals list the same elements in the same order, pair what is left by index first. That
             tells what an edit did (a rotation turns each atom about its centre); without it the diff tells how far
-            two crystals differ, whatever the order of their sites, as verification does.
+            two crystals differ, whatever the order of their sites. Even then one distance may exceed a verdict's
+            max_displacement, which may explain one far move by a chain of short ones through sites that stayed.
     """
     elements, new_elements = _elements(first), _elements(second)
     same_cell = cells_match(second.cell, first.cell)
