@@ -350,9 +350,7 @@ def printed_to(value: float, decimals: int) -> bool:
     return abs(value - round(value, decimals)) < 1e-9
 
 
-def violations(
-    task: dict[str, Any], source: Crystal, after: Atoms, touched: list[int]
-) -> Iterator[tuple[str, str]]:
+def violations(task: dict[str, Any], source: Crystal, after: Atoms, touched: list[int]) -> Iterator[tuple[str, str]]:
     """(rule, what was found) for each rule of a well-posed task that this one breaks."""
     action, params, before = task["action"], task["params"], source.atoms()
     lattice, positions = before.cell.array, before.positions
@@ -507,9 +505,7 @@ def main(arguments: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("tasks", type=Path, help="task file, one JSON object a line")
-    parser.add_argument(
-        "--tolerance", type=float, default=1e-3, help="largest difference accepted, in Å (%(default)s)"
-    )
+    parser.add_argument("--tolerance", type=float, default=1e-3, help="largest difference accepted, in Å (%(default)s)")
     parser.add_argument("--action", choices=ACTIONS, help="look at one edit only")
     parser.add_argument("--show", type=int, default=3, help="cases printed per failure (%(default)s)")
     parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
@@ -533,9 +529,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(json.dumps(result, indent=2))
         return int(failed)
 
-    print(
-        f"{'edit':<16}{'tasks':>6}  {'worst / Å':>10}  {'above ' + format(options.tolerance, 'g') + ' Å':>13}"
-    )
+    print(f"{'edit':<16}{'tasks':>6}  {'worst / Å':>10}  {'above ' + format(options.tolerance, 'g') + ' Å':>13}")
     for name in ACTIONS:
         if name in tallies:
             tally = tallies[name]

@@ -66,4 +66,5 @@ class DeleteBelow(Action):
     def _kept(self, crystal: Crystal, params: Params) -> np.ndarray:
         heights = crystal.frac[:, 2]
         level = heights[site_index(crystal, params)]
-        return heights > level if params["include_level"] else heights >= level
+        kept: np.ndarray = heights > level if params["include_level"] else heights >= level
+        return kept

@@ -31,7 +31,7 @@ def element_then_place(
         draw_place: one random place.
         room: the largest covalent radius in Å that fits at a place.
     """
-    element = elements[rng.integers(len(elements))]
+    element = elements[int(rng.integers(len(elements)))]
     for _ in range(PLACES_PER_ELEMENT):
         yield element, draw_place()
     by_radius = sorted(elements, key=lambda symbol: (covalent_radius(symbol), symbol))

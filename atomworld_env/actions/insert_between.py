@@ -83,7 +83,8 @@ class InsertBetween(Action):
         index = site_index(crystal, params)
         image = nearest_image(crystal, index, site_index(crystal, params, "towards"))
         step: FloatArray = (params["distance"] / image.distance) * image.vector @ crystal.inverse
-        return crystal.frac[index] + step
+        point: FloatArray = crystal.frac[index] + step
+        return point
 
     def touched(self, crystal: Crystal, params: Params) -> list[int]:
         return [len(crystal)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import Any, ClassVar, cast
+from typing import Any
 
 import gymnasium
 from gymnasium import spaces
@@ -76,7 +76,10 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
     * v0: first version.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}
+    metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium declares it so)
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": 1,
+    }
 
     def __init__(
         self,
@@ -125,7 +128,9 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
         # The `paper` scheme needs the paper verdict; the strict one is always reported beside it.
         self.profile = "both" if profile == "paper" or reward_scheme == "paper" else profile
         self.render_mode = render_mode
-        self.observation_space = spaces.Dict({"structure": TextSpace(), "prompt": TextSpace()})
+        self.observation_space = spaces.Dict(  # type: ignore[assignment]  # Dict is a Space of dict[str, Any]
+            {"structure": TextSpace(), "prompt": TextSpace()}
+        )
         self.action_space = TextSpace()
         self.task: Task | None = None
         self.answer: str | None = None
@@ -218,7 +223,7 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
         from atomworld_env.envs.rendering import render_ansi, render_rgb_array
 
         draw = render_ansi if self.render_mode == "ansi" else render_rgb_array
-        return draw(self.task, self.answer, self.verdict, cast(float, self.reward))
+        return draw(self.task, self.answer, self.verdict, self.reward)
 
 
 def _number(value: float | None) -> float:

@@ -114,7 +114,7 @@ def step_all(
             while running:
                 yield from _finished(running, time_limit)
         finally:
-            pool.stop()
+            pool.stop()  # type: ignore[no-untyped-call]
 
 
 def _finished(running: dict[Future[Outcome], Attempt], time_limit: float) -> Iterator[tuple[Attempt, Outcome]]:

@@ -26,7 +26,10 @@ class Question:
 class Policy(Protocol):
     """Answers questions, in order, one text each."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Name of the policy, as manifests and tables show it."""
+        ...
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str]:
         """One answer per question, in order, each as soon as it is known."""

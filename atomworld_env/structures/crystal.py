@@ -53,7 +53,7 @@ def wrap(frac: FloatArray, decimals: int) -> FloatArray:
 
     Wraps, rounds and wraps again, so that 1.0000 and -0.0000 both become 0.0000.
     """
-    rounded = np.round(np.mod(frac, 1.0), decimals)
+    rounded = np.asarray(np.round(np.mod(frac, 1.0), decimals), dtype=np.float64)
     rounded[rounded >= 1.0] = 0.0
     return rounded + 0.0  # turns -0.0 into 0.0
 
@@ -104,7 +104,7 @@ class Crystal:
     @cached_property
     def inverse(self) -> FloatArray:
         """Inverse of :attr:`matrix`: Cartesian rows times this are fractional rows."""
-        return np.linalg.inv(self.matrix)
+        return np.asarray(np.linalg.inv(self.matrix), dtype=np.float64)
 
     @cached_property
     def cartesian(self) -> FloatArray:
@@ -124,7 +124,8 @@ class Crystal:
     @cached_property
     def heights(self) -> FloatArray:
         """Distance in Å between opposite faces of the cell along each axis, shape (3,)."""
-        return 1.0 / np.linalg.norm(self.inverse, axis=0)
+        heights: FloatArray = 1.0 / np.linalg.norm(self.inverse, axis=0)
+        return heights
 
     def replaced(
         self,
