@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from pymatgen.core import Structure
+from pymatgen.core.structure import Structure
 
 CELL_TAGS = ("length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma")
 SITE_TAGS = ("type_symbol", "label", "fract_x", "fract_y", "fract_z", "occupancy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pymatgen.core import Lattice
+from pymatgen.core.lattice import Lattice
 
 from rewards import Arrangement
 from rewards.arrangement import cell_matrix

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from crystal_texts import CELL, CELL_TAGS, FRAC, SPECIES, cif, cif_of, prototypes
-from pymatgen.core import Structure
+from pymatgen.core.structure import Structure
 from pymatgen.io.cif import CifWriter
 
 from rewards import Arrangement, Stage, compare_strict

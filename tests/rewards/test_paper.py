@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from crystal_texts import cif_of, mirrored, prototypes, shifted, tagged
 from pymatgen.analysis.structure_matcher import StructureMatcher
-from pymatgen.core import Structure
+from pymatgen.core.structure import Structure
 from pymatgen.io.cif import CifParser
 
 from rewards import Stage, Verdict, prepare_target, verify

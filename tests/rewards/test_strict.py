@@ -172,7 +172,7 @@ def test_one_far_move_is_told_from_a_chain_of_hops() -> None:
     cell: Cell = (12.0, 4.0, 4.0, 90.0, 90.0, 90.0)
     row = np.array([[x / 12, 0, 0] for x in (0.0, 2.0, 4.0, 6.0)])
     target = Arrangement(cell, ("Cu",) * 4, row)
-    answer = Arrangement(cell, ("Cu",) * 4, row + [2 / 12, 0, 0])
+    answer = Arrangement(cell, ("Cu",) * 4, row + np.array([2 / 12, 0, 0]))
     comparison = compare_strict(answer, target)
     assert comparison.max_displacement == pytest.approx(2.0)
     assert comparison.sum_displacement == pytest.approx(4.0)
