@@ -89,9 +89,7 @@ def compare(independent, oblique_crystals, pool_crystals):
     def compare(action, tasks, *, seed=0, rules_off=()) -> Agreement:
         rng = np.random.default_rng(seed)
         found = Agreement(0, 0.0, Counter())
-        crystals = [
-            crystal for crystal in oblique_crystals + pool_crystals if action.unsuitable(crystal) is None
-        ]
+        crystals = [crystal for crystal in oblique_crystals + pool_crystals if action.unsuitable(crystal) is None]
         while found.tasks < tasks:
             crystal = crystals[rng.integers(len(crystals))]
             for params in islice(action.proposals(crystal, rng, ELEMENTS), 20):

@@ -72,9 +72,7 @@ def test_positions_fill_the_cell_and_are_printed_to_two_decimals(hexagonal, draw
 
 
 def test_any_position_has_one_reading(hexagonal):
-    ADD.check(
-        hexagonal, {"element": "H", "position": [0.0, 0.0, 0.0]}
-    )  # too close: the contact rule's business
+    ADD.check(hexagonal, {"element": "H", "position": [0.0, 0.0, 0.0]})  # too close: the contact rule's business
 
 
 def test_a_position_of_two_numbers_is_refused(hexagonal):

@@ -17,9 +17,7 @@ ELEMENTS = ("C", "Cs", "Fe", "H", "Na", "O")
 
 def pairs(room, count, seed=0, elements=ELEMENTS):
     places = iter(range(10**9))
-    stream = element_then_place(
-        lambda: next(places), lambda place: room, np.random.default_rng(seed), elements
-    )
+    stream = element_then_place(lambda: next(places), lambda place: room, np.random.default_rng(seed), elements)
     return list(islice(stream, count))
 
 

@@ -51,9 +51,7 @@ def test_the_nearest_image_is_used_not_the_copy_in_the_cell(box):
 def test_distance_counts_from_the_first_site(box):
     crystal = box(("Na", (1, 0, 0)), ("Cl", (4, 0, 0)))
     assert INSERT.apply(crystal, params(1.0)).frac[-1] == pytest.approx([0.2, 0, 0], abs=1e-8)
-    assert INSERT.apply(crystal, params(1.0, index=1, towards=0)).frac[-1] == pytest.approx(
-        [0.3, 0, 0], abs=1e-8
-    )
+    assert INSERT.apply(crystal, params(1.0, index=1, towards=0)).frac[-1] == pytest.approx([0.3, 0, 0], abs=1e-8)
 
 
 # The images of site 1 in a box of 10 Å lie x to the right and 10 - x to the left.

@@ -31,9 +31,7 @@ def test_truth_agrees_on_many(compare):
     ("displacement", "expected"),
     [
         pytest.param([1.0, 0.0, 0.0], [0.3333 + 0.25, 0.6667, 0.5], id="along x"),
-        pytest.param(
-            [0.0, 1.0, 0.0], [0.3333 + 1 / (4 * sqrt(3)), 0.6667 + 1 / (2 * sqrt(3)), 0.5], id="along y"
-        ),
+        pytest.param([0.0, 1.0, 0.0], [0.3333 + 1 / (4 * sqrt(3)), 0.6667 + 1 / (2 * sqrt(3)), 0.5], id="along y"),
         pytest.param([0.0, 0.0, 1.5], [0.3333, 0.6667, 0.75], id="along z"),
         pytest.param([-2.0, 0.0, -6.0], [0.8333, 0.6667, 0.5], id="out of the cell, wrapped"),
         pytest.param([0.0, 0.0, 3.0], [0.3333, 0.6667, 0.0], id="onto the cell's face"),

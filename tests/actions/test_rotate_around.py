@@ -56,9 +56,7 @@ def test_ninety_degrees_are_right_handed(box, axis, before, after):
 def test_sixty_degrees_worked_out_by_hand_in_a_hexagonal_cell():
     # A neighbour at 0.25 a = (1, 0, 0) turns by 60° about z to (1/2, √3/2, 0). There v = (√3/2) / 2√3 = 1/4
     # and 4u - 2v = 1/2 gives u = 1/4.
-    crystal = Crystal(
-        (4.0, 4.0, 6.0, 90.0, 90.0, 120.0), ("Na", "H"), np.array([[0.0, 0.0, 0.0], [0.25, 0.0, 0.0]])
-    )
+    crystal = Crystal((4.0, 4.0, 6.0, 90.0, 90.0, 120.0), ("Na", "H"), np.array([[0.0, 0.0, 0.0], [0.25, 0.0, 0.0]]))
     target = ROTATE.apply(crystal, params(1.5, angle=60))
     assert target.frac[1] == pytest.approx([0.25, 0.25, 0.0], abs=1e-8)
 
@@ -132,9 +130,7 @@ def test_two_sites_are_needed(box):
 @pytest.mark.parametrize(
     ("axis", "name"),
     [
-        pytest.param(
-            (sign * (k == 0), sign * (k == 1), sign * (k == 2)), f"{'+' if sign > 0 else '-'}{letter}"
-        )
+        pytest.param((sign * (k == 0), sign * (k == 1), sign * (k == 2)), f"{'+' if sign > 0 else '-'}{letter}")
         for k, letter in enumerate("xyz")
         for sign in (1.0, -1.0)
     ],
@@ -215,9 +211,6 @@ def test_lever_is_the_longest_arc(box, angle, radians):
 def test_rotation_keeps_distances_from_the_centre(hexagonal):
     target = ROTATE.apply(hexagonal, params(2.5, angle=77, axis=(1.0, 0.0, 0.0), index=2))
     lever = target.cartesian[1] - hexagonal.cartesian[2]
-    images = (
-        lever
-        + np.array([[i, j, k] for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1)]) @ target.matrix
-    )
+    images = lever + np.array([[i, j, k] for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1)]) @ target.matrix
     # 4/√3 Å as in the input; 0.3333 instead of 1/3 costs 1e-4.
     assert np.linalg.norm(images, axis=1).min() == pytest.approx(4 / sqrt(3), abs=1e-3)

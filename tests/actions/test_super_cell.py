@@ -32,12 +32,8 @@ def test_cell_and_sites_worked_out_by_hand(hexagonal):
     target = SUPER.apply(hexagonal, {"factors": [1, 2, 3]})
     assert target.cell == (4.0, 8.0, 18.0, 90.0, 90.0, 120.0)
     assert target.composition == {"Na": 6, "Cl": 6, "K": 6}
-    places = {
-        tuple(np.round(place, 8)) for place in target.frac[[symbol == "Cl" for symbol in target.species]]
-    }
-    assert places == {
-        (0.3333, round((0.6667 + j) / 2, 8), round((0.5 + k) / 3, 8)) for j in range(2) for k in range(3)
-    }
+    places = {tuple(np.round(place, 8)) for place in target.frac[[symbol == "Cl" for symbol in target.species]]}
+    assert places == {(0.3333, round((0.6667 + j) / 2, 8), round((0.5 + k) / 3, 8)) for j in range(2) for k in range(3)}
 
 
 def test_a_coordinate_that_rounds_up_to_one_is_wrapped():
@@ -59,9 +55,7 @@ def test_a_supercell_is_larger_than_the_cell(hexagonal, factors, allowed):
 
 def test_every_allowed_triple_is_equally_likely(hexagonal, draws):
     drawn = Counter(tuple(params["factors"]) for params in draws(SUPER, hexagonal, 4000))
-    allowed = {
-        (a, b, c) for a in range(1, 5) for b in range(1, 5) for c in range(1, 5) if 2 <= a * b * c <= 8
-    }
+    allowed = {(a, b, c) for a in range(1, 5) for b in range(1, 5) for c in range(1, 5) if 2 <= a * b * c <= 8}
     assert set(drawn) == allowed
     assert min(drawn.values()) > 0.6 * 4000 / len(allowed)
 
@@ -85,13 +79,9 @@ def test_ranges_can_be_set(hexagonal, draws, changes, most):
         assert all(edit.factors[0] <= n <= edit.factors[1] for n in params["factors"])
 
 
-@pytest.mark.parametrize(
-    ("sites", "suitable"), [pytest.param(200, True, id="200"), pytest.param(201, False, id="201")]
-)
+@pytest.mark.parametrize(("sites", "suitable"), [pytest.param(200, True, id="200"), pytest.param(201, False, id="201")])
 def test_targets_have_at_most_400_sites(sites, suitable):
-    crystal = Crystal(
-        (9.0, 9.0, 9.0, 90.0, 90.0, 90.0), ("Na",) * sites, np.random.default_rng(0).random((sites, 3))
-    )
+    crystal = Crystal((9.0, 9.0, 9.0, 90.0, 90.0, 90.0), ("Na",) * sites, np.random.default_rng(0).random((sites, 3)))
     assert (SUPER.unsuitable(crystal) is None) is suitable
 
 
