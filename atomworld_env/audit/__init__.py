@@ -1,0 +1,1 @@
+"""What lazy, spoiled and calculating answers earn under every reward scheme, and whether it is little."""

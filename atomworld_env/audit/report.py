@@ -1,0 +1,251 @@
+"""The whole audit as Markdown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import date
+from textwrap import wrap
+
+from atomworld_env.audit.answers import AnswerKind, Group
+from atomworld_env.audit.bounds import BOUNDED_SCHEMES, Breach
+from atomworld_env.audit.exploits import ALARM, NEEDS, NEEDS_NOTHING
+from atomworld_env.audit.measure import Audit
+from atomworld_env.audit.summary import HEADINGS, NONE, Setting, pay, worst_rows
+
+Lines = list[str]
+Cell = Callable[[AnswerKind, str], str]
+
+
+def as_markdown(audit: Audit, broken: Sequence[Breach], setting: Setting) -> str:
+    """The report: how it was made, whether the bounds hold, and every mean."""
+    tasks, edits = len(audit.suite.tasks), len(audit.actions)
+    verdict = ["Both bounds hold on every edit."]
+    if broken:
+        verdict = ["**Bounds that do not hold:**", "", *(f"- {breach}" for breach in broken)]
+    lines = [
+        "# What wrong answers earn",
+        "",
+        *_paragraph(
+            f"Written by `{setting.command}` on {date.today()}, {os.cpu_count()} cores. {tasks:,} tasks, "
+            f"{tasks // edits} of each of {edits} edits, every one of an edit on another structure of the "
+            f"test split (fingerprint `{audit.suite.fingerprint}`). {audit.strict_answers:,} answers "
+            f"verified under the strict profile ({_speed(audit.strict_seconds, audit.strict_answers)}), "
+            f"{audit.paper_answers:,} under the paper profile "
+            f"({_speed(audit.paper_seconds, audit.paper_answers)})."
+        ),
+        "",
+        *verdict,
+        "",
+        *_answers_section(audit),
+    ]
+    for scheme in audit.schemes:
+        if scheme in BOUNDED_SCHEMES:
+            lines += _bounds_section(audit, scheme)
+    lines += _symmetry_section(audit)
+    lines += _unbounded_section(audit)
+    if "distance" in audit.schemes:
+        lines += _distance_section(audit)
+    if "paper" in audit.schemes and audit.paper_answers:
+        lines += _paper_section(audit, setting)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _answers_section(audit: Audit) -> Lines:
+    return [
+        "## The answers",
+        "",
+        *_paragraph(
+            "*Ignorant* answers are made without the instruction. In the mean over an edit they may earn "
+            "the parse credit and 0.01 (0.06 in all), and may never succeed. *Spoiled* truths are right "
+            "answers made wrong as a whole. They may earn the parse credit, the composition credit where "
+            "the edit changes the composition, and 0.05 (0.30 or 0.10 in all), and may never succeed. "
+            "*Near misses* and *exploits* are measured and not bounded."
+        ),
+        "",
+        *table(
+            ["answer", "group", "what it is", "tasks of each edit"],
+            [
+                [f"`{kind.name}`", str(kind.group), kind.description, str(kind.most_per_action or "all")]
+                for kind in audit.kinds
+            ],
+        ),
+    ]
+
+
+def _bounds_section(audit: Audit, scheme: str) -> Lines:
+    kinds = _of_groups(audit, Group.IGNORANT, Group.SPOILED)
+    lines = [
+        f"## Bounds under `{scheme}`",
+        "",
+        *_paragraph(
+            "For each answer: the edit on which it comes nearest to its bound, its mean and its bound there; and "
+            "over all edits the highest single reward, the number of answers, how many of them were right, and how "
+            "many were left out because symmetry makes them right."
+        ),
+        "",
+        *table(HEADINGS, worst_rows(audit, kinds, scheme)),
+    ]
+    if scheme == "shaped":
+        lines += ["Mean on each edit:", "", *_by_edit(audit, kinds, _means(audit, scheme))]
+    return lines
+
+
+def _symmetry_section(audit: Audit) -> Lines:
+    kinds = [kind for kind in audit.kinds if kind.symmetric]
+    scheme = next((name for name in audit.schemes if name != "paper"), None)
+    if scheme is None or not kinds:
+        return []
+
+    def share(kind: AnswerKind, action: str) -> str:
+        tally = audit.tally(kind.name, action, scheme)
+        asked = tally.answers + tally.left_out
+        return f"{100 * tally.left_out / asked:.1f} % ({tally.left_out})" if asked else NONE
+
+    return [
+        "## Where symmetry makes them right",
+        "",
+        *_paragraph(
+            "A mirrored or inverted crystal is the same crystal, in the same place and orientation, where "
+            "its symmetry says so. Such an answer is right, and is left out of the means. Share and "
+            "number on each edit:"
+        ),
+        "",
+        *_by_edit(audit, kinds, share),
+    ]
+
+
+def _unbounded_section(audit: Audit) -> Lines:
+    lines: Lines = []
+    schemes = [name for name in ("shaped", "distance") if name in audit.schemes]
+    near, exploits = _of_groups(audit, Group.NEAR_MISS), _of_groups(audit, Group.EXPLOIT)
+    if near and schemes:
+        lines += [
+            "## Near misses",
+            "",
+            *_paragraph(
+                "Those that happen to be right (by luck, or because two sites are alike) are counted in."
+            ),
+            "",
+        ]
+        for scheme in schemes:
+            lines += [
+                f"Mean on each edit under `{scheme}`:",
+                "",
+                *_by_edit(audit, near, _means(audit, scheme)),
+            ]
+        lines += [
+            *_paragraph("Right under the strict profile:"),
+            "",
+            *_by_edit(audit, near, _successes(audit, schemes[0])),
+        ]
+    if exploits and schemes:
+        lines += [
+            "## Exploits",
+            "",
+            *_paragraph(
+                "What a policy earns that collects credit instead of solving the task, by what it has to "
+                f"know for it. In bold: more than {ALARM:.2f} in the mean on an edit. Answers that happen "
+                "to be right are counted in."
+            ),
+            "",
+            *table(["answer", "has to know"], [[f"`{kind.name}`", NEEDS[kind.name]] for kind in exploits]),
+        ]
+        for scheme in schemes:
+            means = _means(audit, scheme, bold_above=ALARM)
+            lines += [f"Mean on each edit under `{scheme}`:", "", *_by_edit(audit, exploits, means)]
+        lines += [
+            *_paragraph("Right under the strict profile:"),
+            "",
+            *_by_edit(audit, exploits, _successes(audit, schemes[0])),
+        ]
+        found = alarms(audit, schemes[0])
+        lines += [
+            *_paragraph(
+                f"Above {ALARM:.2f} under `{schemes[0]}` with nothing known: {', '.join(found) or 'none'}."
+            ),
+            "",
+        ]
+    return lines
+
+
+def alarms(audit: Audit, scheme: str) -> list[str]:
+    (*_paragraph("""Exploits that know nothing of the answer and earn more than the alarm on an edit."""),)
+    found = []
+    for kind in _of_groups(audit, Group.EXPLOIT):
+        for action in audit.actions:
+            tally = audit.tally(kind.name, action, scheme)
+            if NEEDS[kind.name] == NEEDS_NOTHING and tally.mean is not None and tally.mean > ALARM:
+                right = f"{tally.successes} of {tally.answers} right"
+                found.append(f"`{kind.name}` on {action} ({tally.mean:.3f}, {right})")
+    return found
+
+
+def _distance_section(audit: Audit) -> Lines:
+    copy = [kind for kind in audit.kinds if kind.name == "copy"]
+    return [
+        "## What `distance` pays for copying",
+        "",
+        *_paragraph(
+            "The scheme `distance` pays for being near, and a copy is near wherever the edit keeps the "
+            "composition: an attempt that puts an atom farther from its place earns less than no attempt. "
+            "Copying is a local optimum under it, so it is not for training. Mean on each edit:"
+        ),
+        "",
+        *_by_edit(audit, copy, _means(audit, "distance")),
+    ]
+
+
+def _paper_section(audit: Audit, setting: Setting) -> Lines:
+    return [
+        "## The scheme `paper`",
+        "",
+        *_paragraph(
+            f"Share that the paper profile calls right, on the first {setting.paper_per_action} tasks of "
+            "each edit. It accepts what is shifted, mirrored or scaled as a whole. For comparison with "
+            "published numbers, not for training."
+        ),
+        "",
+        *_by_edit(audit, audit.kinds, _means(audit, "paper")),
+    ]
+
+
+def _of_groups(audit: Audit, *groups: Group) -> list[AnswerKind]:
+    return [kind for kind in audit.kinds if kind.group in groups]
+
+
+def _means(audit: Audit, scheme: str, *, bold_above: float = 1.0) -> Cell:
+    def cell(kind: AnswerKind, action: str) -> str:
+        mean = audit.tally(kind.name, action, scheme).mean
+        return f"**{pay(mean)}**" if mean is not None and mean > bold_above else pay(mean)
+
+    return cell
+
+
+def _successes(audit: Audit, scheme: str) -> Cell:
+    def cell(kind: AnswerKind, action: str) -> str:
+        tally = audit.tally(kind.name, action, scheme)
+        return f"{tally.successes} of {tally.answers}" if tally.answers else NONE
+
+    return cell
+
+
+def _by_edit(audit: Audit, kinds: Sequence[AnswerKind], cell: Cell) -> Lines:
+    (*_paragraph("""A table with a row for each kind that was asked and a column for each edit."""),)
+    rows = [[f"`{kind.name}`", *(cell(kind, action) for action in audit.actions)] for kind in kinds]
+    return table(["answer", *audit.actions], [row for row in rows if set(row[1:]) != {NONE}])
+
+
+def _paragraph(text: str) -> Lines:
+    """The text in lines of at most 110 characters."""
+    return wrap(text, 110, break_long_words=False, break_on_hyphens=False)
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Lines:
+    (*_paragraph("""A Markdown table and the blank line after it."""),)
+    cells = [headings, ["---"] * len(headings), *rows]
+    return [*(f"| {' | '.join(row)} |" for row in cells), ""]
+
+
+def _speed(seconds: float, answers: int) -> str:
+    return f"{1000 * seconds / answers:.1f} s per 1,000" if answers else "not asked"
