@@ -79,8 +79,8 @@ def _bounds_section(audit: Audit, scheme: str) -> Lines:
         f"## Bounds under `{scheme}`",
         "",
         *_paragraph(
-            "For each answer: the edit on which it comes nearest to its bound, its mean and its bound there; and "
-            "over all edits the highest single reward, the number of answers, how many of them were right, and how "
+            "For each answer: the edit on which it comes nearest to its bound, with its mean and bound; "
+            "and over all edits the highest single reward, the answers, how many of them were right, and how "
             "many were left out because symmetry makes them right."
         ),
         "",
