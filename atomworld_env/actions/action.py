@@ -100,4 +100,4 @@ def vector_text(vector: Sequence[float]) -> str:
 
 def printed_vector(vector: np.ndarray) -> list[float]:
     """The vector with the two decimals it is printed with, and no negative zeros."""
-    return [float(round(component, 2)) + 0.0 for component in vector]
+    return [round(float(component), 2) + 0.0 for component in vector]

@@ -52,7 +52,8 @@ class DeleteBelow(Action):
     def instruction(self, params: Params) -> str:
         index = params["index"]
         below = (
-            f"Delete every atom whose Cartesian z coordinate, as listed in the CIF, is lower than that of site {index}"
+            "Delete every atom whose Cartesian z coordinate (of the site as listed, not of a periodic image) is lower "
+            f"than that of site {index}"
         )
         if params["include_level"]:
             return f"{below}, and also delete site {index} itself and all atoms at the same height as it."

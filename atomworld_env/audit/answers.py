@@ -88,9 +88,7 @@ class AnswerKind:
 
 def is_right(crystal: Crystal, task: Task) -> bool:
     """Whether a crystal is strictly the task's target."""
-    answer, target = (
-        Arrangement(each.cell, each.species, each.frac) for each in (crystal, task.target_crystal)
-    )
+    answer, target = (Arrangement(each.cell, each.species, each.frac) for each in (crystal, task.target_crystal))
     return compare_strict(answer, target).stage == "correct"
 
 
@@ -156,9 +154,7 @@ def _prompt(case: Case) -> str:
 
 
 def _ignorant() -> list[AnswerKind]:
-    def kind(
-        name: str, description: str, write: Callable[[Case], str | Crystal], **options: int | bool
-    ) -> AnswerKind:
+    def kind(name: str, description: str, write: Callable[[Case], str | Crystal], **options: int | bool) -> AnswerKind:
         return AnswerKind(name, Group.IGNORANT, description, write, **options)  # type: ignore[arg-type]
 
     return [
@@ -182,14 +178,10 @@ def _ignorant() -> list[AnswerKind]:
 
 
 def _spoiled(name: str, description: str, spoil: Callable[[Crystal], Crystal]) -> AnswerKind:
-    return AnswerKind(
-        name, Group.SPOILED, description, lambda case: spoil(case.task.target_crystal), symmetric=True
-    )
+    return AnswerKind(name, Group.SPOILED, description, lambda case: spoil(case.task.target_crystal), symmetric=True)
 
 
-def _near_miss(
-    name: str, description: str, edit: Callable[[Task, np.random.Generator], Crystal]
-) -> AnswerKind:
+def _near_miss(name: str, description: str, edit: Callable[[Task, np.random.Generator], Crystal]) -> AnswerKind:
     return AnswerKind(
         name,
         Group.NEAR_MISS,

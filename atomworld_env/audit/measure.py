@@ -101,18 +101,14 @@ class _Item:
     text: str
 
 
-def audit_tasks(
-    per_action: int, actions: Sequence[str], seed: int, *, progress: Progress | None = None
-) -> Suite:
+def audit_tasks(per_action: int, actions: Sequence[str], seed: int, *, progress: Progress | None = None) -> Suite:
     """Tasks of the test split, each of an edit on another structure.
 
     Raises:
         UsageError: if there are fewer than two of each edit, or more than the pool admits.
     """
     if per_action < 2:
-        raise UsageError(
-            f"--per-action must be 2 or more, got {per_action}: one answer is another task's target"
-        )
+        raise UsageError(f"--per-action must be 2 or more, got {per_action}: one answer is another task's target")
     config = SamplerConfig(split="test", actions=tuple(actions))
     return make_suite(SuiteRecipe("audit", config, per_action, seed), progress=progress)
 
@@ -142,9 +138,7 @@ def audit_suite(
     counts, seconds = [0, 0], [0.0, 0.0]
     wanted = number_of_answers(suite, kinds=kinds, schemes=schemes, paper_per_action=paper_per_action)
     done = 0
-    for part, (chosen, profile, limit) in enumerate(
-        ((quick, "strict", None), (slow, "paper", paper_per_action))
-    ):
+    for part, (chosen, profile, limit) in enumerate(((quick, "strict", None), (slow, "paper", paper_per_action))):
         if not chosen:
             continue
         started = perf_counter()
@@ -170,9 +164,7 @@ def _questions(
     of_edit = {action: [task for task in suite.tasks if task.action == action] for action in suite.actions}
     for action, tasks in of_edit.items():
         if len({task.structure for task in tasks}) < 2:
-            raise UsageError(
-                f"{action} needs tasks on two structures, suite {suite.name} has {len(tasks)} on one"
-            )
+            raise UsageError(f"{action} needs tasks on two structures, suite {suite.name} has {len(tasks)} on one")
     seen: Counter[str] = Counter()
     for task in suite.tasks:
         place, tasks = seen[task.action], of_edit[task.action]

@@ -27,13 +27,15 @@ def as_markdown(audit: Audit, broken: Sequence[Breach], setting: Setting) -> str
         "# What wrong answers earn",
         "",
         *_paragraph(
-            f"Written by `{setting.command}` on {date.today()}, {os.cpu_count()} cores. {tasks:,} tasks, "
+            f"Written on {date.today()}, {os.cpu_count()} cores, by the command below. {tasks:,} tasks, "
             f"{tasks // edits} of each of {edits} edits, every one of an edit on another structure of the "
             f"test split (fingerprint `{audit.suite.fingerprint}`). {audit.strict_answers:,} answers "
             f"verified under the strict profile ({_speed(audit.strict_seconds, audit.strict_answers)}), "
             f"{audit.paper_answers:,} under the paper profile "
             f"({_speed(audit.paper_seconds, audit.paper_answers)})."
         ),
+        "",
+        f"    {setting.command}",
         "",
         *verdict,
         "",
@@ -123,9 +125,7 @@ def _unbounded_section(audit: Audit) -> Lines:
         lines += [
             "## Near misses",
             "",
-            *_paragraph(
-                "Those that happen to be right (by luck, or because two sites are alike) are counted in."
-            ),
+            *_paragraph("Those that happen to be right (by luck, or because two sites are alike) are counted in."),
             "",
         ]
         for scheme in schemes:
@@ -161,9 +161,7 @@ def _unbounded_section(audit: Audit) -> Lines:
         ]
         found = alarms(audit, schemes[0])
         lines += [
-            *_paragraph(
-                f"Above {ALARM:.2f} under `{schemes[0]}` with nothing known: {', '.join(found) or 'none'}."
-            ),
+            *_paragraph(f"Above {ALARM:.2f} under `{schemes[0]}` with nothing known: {', '.join(found) or 'none'}."),
             "",
         ]
     return lines

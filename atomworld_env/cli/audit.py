@@ -32,9 +32,7 @@ def audit(
     ] = "shaped,strict,distance,paper",
     paper_per_action: Annotated[
         int,
-        typer.Option(
-            min=0, help="Tasks of each edit for the scheme paper, which may take seconds an answer."
-        ),
+        typer.Option(min=0, help="Tasks of each edit for the scheme paper, which may take seconds an answer."),
     ] = 5,
     workers: WorkersOption = None,
     json: JsonOption = False,
@@ -91,9 +89,7 @@ def audit(
         for table in summary_tables(measured):
             stdout.print(table)
         for breach in broken:
-            stdout.print(
-                f"bound broken: {breach}", style="red", markup=False, highlight=False, soft_wrap=True
-            )
+            stdout.print(f"bound broken: {breach}", style="red", markup=False, highlight=False, soft_wrap=True)
         if not broken:
             stdout.print("Both bounds hold on every edit.", highlight=False)
     if broken:

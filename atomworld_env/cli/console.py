@@ -42,9 +42,7 @@ def print_json(value: Any) -> None:
 
 
 @contextmanager
-def progress_bar(
-    description: str, total: int, *, quiet: bool = False
-) -> Iterator[Callable[[int, str], None]]:
+def progress_bar(description: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int, str], None]]:
     """A progress bar on standard error; call it with the number done and what is being done."""
     columns = (
         TextColumn("{task.description}"),

@@ -49,9 +49,7 @@ def evaluate(
     policy: Annotated[str, typer.Option(help="Name of a policy; `atomworld policies` lists them.")],
     out: OutFolderOption,
     suite: Annotated[str, typer.Option(help="A suite's name, or a file or folder of tasks.")] = "atommotor",
-    per_action: Annotated[
-        int | None, typer.Option(min=1, help="Only the first N tasks of each edit.")
-    ] = None,
+    per_action: Annotated[int | None, typer.Option(min=1, help="Only the first N tasks of each edit.")] = None,
     actions: ActionsOption = None,
     profile: Annotated[str, typer.Option(help="strict, paper (with strict beside it) or both.")] = "both",
     paper_per_action: Annotated[

@@ -37,9 +37,7 @@ def generate(
     suite: Annotated[
         str, typer.Option(help="The suite whose settings are used; other options change them.")
     ] = "atommotor",
-    per_action: Annotated[
-        int, typer.Option(min=1, help="Tasks of each edit, each on another structure.")
-    ] = 250,
+    per_action: Annotated[int, typer.Option(min=1, help="Tasks of each edit, each on another structure.")] = 250,
     seed: Annotated[int, typer.Option(min=0, help="Root of all random numbers.")] = 0,
     actions: ActionsOption = None,
     split: SplitOption = "test",

@@ -29,9 +29,7 @@ Examples:
 
 
 def sample(
-    action: Annotated[
-        str | None, typer.Option(help="One of the ten edits; any of them when not given.")
-    ] = None,
+    action: Annotated[str | None, typer.Option(help="One of the ten edits; any of them when not given.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal tasks, on any machine.")] = 0,
     split: SplitOption = "train",
     pool: PoolOption = "aflow",
@@ -40,9 +38,7 @@ def sample(
     cif_style: CifStyleOption = "full",
     decimals: DecimalsOption = 4,
     prompt: PromptOption = "default",
-    target: Annotated[
-        bool, typer.Option("--target", help="Show the edit as a diff and the target CIF too.")
-    ] = False,
+    target: Annotated[bool, typer.Option("--target", help="Show the edit as a diff and the target CIF too.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the whole task record as JSON.")] = False,
 ) -> None:
     """Print one task: the prompt a model reads, or the whole record."""

@@ -29,9 +29,7 @@ class PromptTemplate:
     def __post_init__(self) -> None:
         for placeholder in PLACEHOLDERS:
             if placeholder not in self.text:
-                raise UsageError(
-                    f"the prompt template lacks {placeholder}; put it where it belongs in the text"
-                )
+                raise UsageError(f"the prompt template lacks {placeholder}; put it where it belongs in the text")
 
     @classmethod
     def from_file(cls, path: str | Path, *, system: str | None = None) -> PromptTemplate:

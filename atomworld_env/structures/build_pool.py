@@ -30,6 +30,7 @@ from atomworld_env.structures import substitution
 from atomworld_env.structures.admission import impossible_contact
 from atomworld_env.structures.contacts import CONTACT_FACTOR, HEAVIEST_WITH_RADIUS
 from atomworld_env.structures.crystal import Crystal
+from atomworld_env.structures.lineage import MOST_SITES_COMPARED, lineages
 from atomworld_env.structures.pool import (
     EMBEDDED_FILE,
     EMBEDDED_POOL,
@@ -186,6 +187,12 @@ def build_rows() -> Build:
     for label, members in track(by_family.items(), description="AFLOW families"):
         for structure, mineral in members:
             add_prototype(build, structure, label, mineral)
+    present = {row["family"] for row in build.rows}
+    lineage = lineages(
+        {label: [structure for structure, _ in members] for label, members in by_family.items() if label in present}
+    )
+    for row in build.rows:
+        row["lineage"] = lineage[row["family"]]
     return build
 
 
@@ -209,6 +216,7 @@ def _recipe(build: Build) -> dict[str, object]:
         "tolerance": substitution.VOLUME_TOLERANCE,
         "contact": CONTACT_FACTOR,
         "heaviest": HEAVIEST_WITH_RADIUS,
+        "compared": MOST_SITES_COMPARED,
         "substituted": build.substituted_parents,
         "prototypes": build.prototypes,
     }

@@ -24,17 +24,13 @@ def write_cif(crystal: Crystal, *, style: CifStyle = "full", decimals: int = 4) 
     """
     cell_decimals = max(decimals, CELL_DECIMALS)
     tags = ("length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma")
-    cell_lines = [
-        f"_cell_{tag}   {value:.{cell_decimals}f}" for tag, value in zip(tags, crystal.cell, strict=True)
-    ]
+    cell_lines = [f"_cell_{tag}   {value:.{cell_decimals}f}" for tag, value in zip(tags, crystal.cell, strict=True)]
     if style == "full":
         return _full(crystal, cell_lines, decimals, cell_decimals)
     if style == "compact":
         rows = [
             f"{symbol}{index} {symbol} {x:.{decimals}f} {y:.{decimals}f} {z:.{decimals}f}"
-            for index, (symbol, (x, y, z)) in enumerate(
-                zip(crystal.species, crystal.frac.tolist(), strict=True)
-            )
+            for index, (symbol, (x, y, z)) in enumerate(zip(crystal.species, crystal.frac.tolist(), strict=True))
         ]
         loop = ["label", "type_symbol", "fract_x", "fract_y", "fract_z"]
         return "\n".join(
@@ -137,9 +133,7 @@ def read_p1_cif(text: str) -> Crystal:
     block = document.sole_block()
     tags = ("length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma")
     cell = tuple(_number(block.find_value(f"_cell_{tag}"), f"_cell_{tag}") for tag in tags)
-    operators = block.find_loop("_symmetry_equiv_pos_as_xyz") or block.find_loop(
-        "_space_group_symop_operation_xyz"
-    )
+    operators = block.find_loop("_symmetry_equiv_pos_as_xyz") or block.find_loop("_space_group_symop_operation_xyz")
     if len(operators) > 1:
         raise ValueError(f"a P 1 CIF is needed, this has {len(operators)} symmetry operators")
     table = block.find("_atom_site_", ["type_symbol", "fract_x", "fract_y", "fract_z"])

@@ -43,9 +43,7 @@ def cif_texts(path: Path) -> Iterator[tuple[str, str | None]]:
     elif path.is_file():
         yield from _tracked(_archive_texts(path))
     else:
-        raise UsageError(
-            f"{path} does not exist; give a folder, .zip or .tar.gz of CIF files, or one .cif file"
-        )
+        raise UsageError(f"{path} does not exist; give a folder, .zip or .tar.gz of CIF files, or one .cif file")
 
 
 def _is_cif(name: str) -> bool:

@@ -30,9 +30,7 @@ def cell_matrix(cell: tuple[float, ...]) -> FloatArray:
     if min(a, b, c) <= 0 or not all(0 < angle < 180 for angle in (alpha, beta, gamma)):
         raise ValueError(f"cell lengths must be positive and angles between 0 and 180 degrees, got {cell}")
     # cos(90°) is 6e-17 in floating point; an exact zero keeps orthogonal cells exactly orthogonal.
-    cos_alpha, cos_beta, cos_gamma = (
-        0.0 if angle == 90 else cos(radians(angle)) for angle in (alpha, beta, gamma)
-    )
+    cos_alpha, cos_beta, cos_gamma = (0.0 if angle == 90 else cos(radians(angle)) for angle in (alpha, beta, gamma))
     sin_gamma = 1.0 if gamma == 90 else sin(radians(gamma))
     c_x = cos_beta
     c_y = (cos_alpha - cos_beta * cos_gamma) / sin_gamma
@@ -89,9 +87,7 @@ class Crystal:
     ) -> Crystal:
         """The crystal as a CIF with this many decimals shows it: coordinates wrapped and rounded, cell rounded."""
         a, b, c, alpha, beta, gamma = (round(float(value), CELL_DECIMALS) for value in cell)
-        return cls(
-            (a, b, c, alpha, beta, gamma), tuple(species), wrap(np.asarray(frac, dtype=float), decimals)
-        )
+        return cls((a, b, c, alpha, beta, gamma), tuple(species), wrap(np.asarray(frac, dtype=float), decimals))
 
     def __len__(self) -> int:
         return len(self.species)

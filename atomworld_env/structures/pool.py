@@ -23,7 +23,7 @@ from atomworld_env.structures.splits import SPLITS, assign_splits
 
 EMBEDDED_POOL = "aflow"
 EMBEDDED_FILE = Path(__file__).parent / "data" / "aflow.jsonl.gz"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _RUN = re.compile(r"([A-Z][a-z]?)(\d+)")
 
@@ -34,7 +34,8 @@ class PoolEntry:
 
     Attributes:
         structure_id: unique in the pool, the same in every run.
-        family: structures of one family have the same atomic arrangement and share a split.
+        family: structures of one family have the same atomic arrangement and share a split. So do families that are
+            distorted variants of one another (:mod:`atomworld_env.structures.lineage`).
         split: one of :data:`~atomworld_env.structures.splits.SPLITS`.
         n_sites: sites in the cell.
         provenance: where the structure comes from and what was done to it.
@@ -64,7 +65,7 @@ class PoolEntry:
 
 
 Row = dict[str, Any]
-"""One line of a pool file: id, family, provenance, n_sites, cell, species, coordinates."""
+"""One line of a pool file: id, family, provenance, n_sites, cell, species, coordinates, and perhaps lineage."""
 
 
 def row_of(structure_id: str, family: str, provenance: str, crystal: Crystal) -> Row:
@@ -95,7 +96,8 @@ class StructurePool:
         self, name: str, version: str, rows: Iterable[Row], *, skipped_files: Mapping[str, str] | None = None
     ) -> None:
         rows = list(rows)
-        splits = assign_splits(row["family"] for row in rows)
+        lineage = {row["family"]: row.get("lineage", row["family"]) for row in rows}
+        splits = assign_splits(lineage, lineage)
         self.name = name
         self.version = version
         self.skipped_files = dict(skipped_files or {})

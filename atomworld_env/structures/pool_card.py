@@ -57,8 +57,9 @@ statistics, computed by nobody.
   (`ase.data.covalent_radii`, Cordero et al. 2008), unless all elements are actinides. No element above Z =
   {heaviest}.
 - **Distinct**: no two structures share family, composition and number of sites.
-- **Splits** go by family: 50 % train, 10 % validation, 40 % test, in the order of the SHA-256 of the family's
-  name.
+- **Splits** go by lineage: 50 % train, 10 % validation, 40 % test, in the order of the SHA-256 of the lineage's
+  name. A lineage is a family together with those that are distorted variants of it, as far as
+  `StructureMatcher.fit_anonymous` finds on primitive cells of up to {compared} sites.
 """
 
 

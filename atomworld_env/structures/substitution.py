@@ -187,9 +187,7 @@ def substitutions(structure: Structure, limit: int) -> list[Substitution]:
     symbols = list(options)
     candidates = []
     for chosen in product(*({symbol: 1.0, **options[symbol][1]}.items() for symbol in symbols)):
-        replaced = [
-            (old, new, score) for old, (new, score) in zip(symbols, chosen, strict=True) if new != old
-        ]
+        replaced = [(old, new, score) for old, (new, score) in zip(symbols, chosen, strict=True) if new != old]
         news = [new for _, new, _ in replaced]
         score = round(prod(score for *_, score in replaced), 9)
         if replaced and len(set(news)) == len(news) and score >= MIN_JOINT_PROBABILITY:

@@ -27,8 +27,7 @@ def cif(
 ) -> str:
     cell = "".join(f"_cell_length_{axis} {value}\n" for axis, value in zip("abc", lengths, strict=True))
     cell += "".join(
-        f"_cell_angle_{name} {value}\n"
-        for name, value in zip(("alpha", "beta", "gamma"), angles, strict=True)
+        f"_cell_angle_{name} {value}\n" for name, value in zip(("alpha", "beta", "gamma"), angles, strict=True)
     )
     tags = ("label", "type_symbol", "fract_x", "fract_y", "fract_z", "occupancy")
     loop = "loop_\n" + "".join(f"_atom_site_{tag}\n" for tag in tags)
@@ -59,9 +58,7 @@ BAD = {
         cif_folder.TOO_MANY_SITES,
     ),
     "costly.cif": (
-        cif(
-            "\n".join(f"H{i} H 0.{i:03d} 0.1 0.2 1" for i in range(100)), group="F m -3 m", lengths=(99,) * 3
-        ),
+        cif("\n".join(f"H{i} H 0.{i:03d} 0.1 0.2 1" for i in range(100)), group="F m -3 m", lengths=(99,) * 3),
         cif_folder.TOO_MANY_SITES,
     ),
 }
@@ -141,9 +138,7 @@ def test_max_sites_is_a_choice(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["zip", "tar", "tar.gz", "tar.xz"])
-def test_archives_give_the_same_pool(
-    folder: Path, tmp_path_factory: pytest.TempPathFactory, suffix: str
-) -> None:
+def test_archives_give_the_same_pool(folder: Path, tmp_path_factory: pytest.TempPathFactory, suffix: str) -> None:
     (folder / "disordered.cif").write_text(BAD["disordered.cif"][0])
     path = tmp_path_factory.mktemp("archive") / f"cifs.{suffix}"
     files = sorted(file for file in folder.rglob("*") if file.is_file())
@@ -175,9 +170,7 @@ def test_links_in_an_archive_are_not_followed(tmp_path: Path) -> None:
     assert not pool.skipped
 
 
-def test_an_archive_that_unpacks_to_too_much_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_that_unpacks_to_too_much_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = folder / "cifs.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(5):
@@ -191,16 +184,12 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(
     ("name", "content", "message"),
     [
         pytest.param("cifs.zip", b"PK\x03\x04 broken", "no readable .zip or .tar archive", id="broken-zip"),
-        pytest.param(
-            "cifs.tar.gz", b"\x1f\x8b\x08 broken", "no readable .zip or .tar archive", id="broken-tar"
-        ),
+        pytest.param("cifs.tar.gz", b"\x1f\x8b\x08 broken", "no readable .zip or .tar archive", id="broken-tar"),
         pytest.param("notes.txt", b"hello", "no readable .zip or .tar archive", id="some-file"),
         pytest.param("bad.cif", b"hello", r"no usable CIF: 1 unreadable \(bad.cif\)", id="one-bad-cif"),
     ],
 )
-def test_an_unusable_path_is_one_line_with_the_mend(
-    tmp_path: Path, name: str, content: bytes, message: str
-) -> None:
+def test_an_unusable_path_is_one_line_with_the_mend(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError, match=message) as raised:
         load_pool(tmp_path / name)

@@ -155,9 +155,7 @@ def test_version_follows_the_data(tmp_path: Path) -> None:
 
 
 def test_a_row_gives_back_its_crystal() -> None:
-    crystal = Crystal.printed(
-        (4, 5, 6, 90, 100.12345, 90), ("Na", "Cl", "Na"), np.array([[1.0, -0.1, 1 / 3]] * 3)
-    )
+    crystal = Crystal.printed((4, 5, 6, 90, 100.12345, 90), ("Na", "Cl", "Na"), np.array([[1.0, -0.1, 1 / 3]] * 3))
     row = json.loads(json.dumps(row_of("one", "family", "made up", crystal)))
     entry = StructurePool("test", "0", [row]).entry("one")
     assert row["species"] == "Na1 Cl1 Na1"
@@ -175,9 +173,7 @@ def test_load_pool_by_name() -> None:
     [
         pytest.param(lambda: load_pool("aflw"), "no structure pool or path 'aflw'", id="unknown-pool"),
         pytest.param(lambda: default_pool().entries("dev"), "choose one of train", id="unknown-split"),
-        pytest.param(
-            lambda: default_pool().entry("aflow-AB_cF8_225_a_b-NaCI"), "did you mean", id="unknown-structure"
-        ),
+        pytest.param(lambda: default_pool().entry("aflow-AB_cF8_225_a_b-NaCI"), "did you mean", id="unknown-structure"),
     ],
 )
 def test_mistakes_are_named_in_one_line(call: object, message: str) -> None:

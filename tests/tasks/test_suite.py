@@ -17,7 +17,7 @@ from atomworld_env.tasks.task import Task, dump_line, write_jsonl, write_parquet
 
 SMALL = SuiteRecipe("small", SamplerConfig(split="test"), per_action=4, seed=0)
 
-FINGERPRINTS = {"1+aflow.cba6d0e02329": "bdfdb8b37ec20331"}
+FINGERPRINTS = {"1+aflow.3fd23e5a8ebd": "7fd71cdab8c4ecd2"}
 """Of `SMALL`, by version. A new generator or pool gets a new version and a new line here."""
 
 
@@ -195,3 +195,18 @@ def test_the_published_size_can_be_made():
 
 def test_a_suite_of_nothing_has_a_fingerprint():
     assert len(Suite("empty", ()).fingerprint) == 16
+
+
+ATOMMOTOR_FINGERPRINT = "47f2a7c12973b504"
+"""Of AtomMotor-2K. It moves only with a new generator or pool, and then the changelog says so."""
+
+
+def test_atommotor_is_the_suite_it_is_said_to_be() -> None:
+    suite = load_suite("atommotor")
+    assert suite.fingerprint == ATOMMOTOR_FINGERPRINT
+    pool = default_pool()
+    for action in ACTIONS:
+        tasks = [task for task in suite.tasks if task.action == action]
+        assert len(tasks) == len({task.structure_id for task in tasks}) == 250
+        assert len({pool.entry(task.structure_id).family for task in tasks}) >= 50
+        assert all(task.split == "test" and 10 <= task.n_sites <= 100 for task in tasks)
