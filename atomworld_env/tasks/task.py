@@ -11,7 +11,7 @@ from typing import Any
 
 from atomworld_env.errors import UsageError
 from atomworld_env.structures.cif import read_p1_cif
-from atomworld_env.structures.crystal import Crystal
+from atomworld_env.structures.crystal import TARGET_DECIMALS, Crystal
 from rewards import Baseline
 
 
@@ -86,17 +86,27 @@ class Task:
         for key in ("params", "difficulty", "baseline"):
             if not isinstance(values[key], Mapping):
                 raise ValueError(f"{key} must be an object")
-        values["params"] = {
-            key: value.tolist() if hasattr(value, "tolist") else value
-            for key, value in values["params"].items()
-            if value is not None
-        }
-        values["difficulty"] = dict(values["difficulty"])
+        for key in ("params", "difficulty", "baseline"):
+            values[key] = {name: _as_written(value) for name, value in values[key].items()}
+        values["params"] = {name: value for name, value in values["params"].items() if value is not None}
         try:
             values["baseline"] = Baseline.from_json(values["baseline"])
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"baseline is not complete: {error}") from None
         return cls(**values)
+
+
+def _as_written(value: Any) -> Any:
+    """The value as it was before a reader of JSON or Parquet touched it.
+
+    Some readers return arrays, and some (pyarrow's of JSON, which `datasets` uses) miss a decimal number by its last
+    bit; no number of a record has more than 8 decimals.
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list):
+        return [_as_written(each) for each in value]
+    return round(value, TARGET_DECIMALS) if isinstance(value, float) else value
 
 
 def dump_line(task: Task) -> str:
