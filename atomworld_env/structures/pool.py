@@ -96,7 +96,7 @@ class StructurePool:
         self, name: str, version: str, rows: Iterable[Row], *, skipped_files: Mapping[str, str] | None = None
     ) -> None:
         rows = list(rows)
-        lineage = {row["family"]: row.get("lineage", row["family"]) for row in rows}
+        lineage = {str(row["family"]): str(row.get("lineage", row["family"])) for row in rows}
         splits = assign_splits(lineage, lineage)
         self.name = name
         self.version = version
