@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from rewards.arrangement import FloatArray
 
@@ -27,40 +25,67 @@ def pair_sites(distances: FloatArray) -> tuple[float, float]:
         return 0.0, 0.0
     nearest = distances.argmin(axis=1)
     row_minima = distances[np.arange(size), nearest]
-    if len(np.unique(nearest)) == size:  # everyone has its own nearest partner: no pairing can beat that
+    if len(set(nearest.tolist())) == size:  # everyone has its own nearest partner: no pairing can beat that
         return float(row_minima.max()), float(row_minima.sum())
     rows, columns = linear_sum_assignment(distances)
     paired = distances[rows, columns]
     lower = max(row_minima.max(), distances.min(axis=0).max())
-    return bottleneck(distances, float(lower), float(paired.max())), float(paired.sum())
+    return bottleneck(distances, columns, float(lower)), float(paired.sum())
 
 
-def bottleneck(distances: FloatArray, lower: float, upper: float) -> float:
+def bottleneck(distances: FloatArray, columns: NDArray[np.intp], lower: float) -> float:
     """The smallest t for which a complete pairing with all distances <= t exists.
 
     Args:
         distances: shape (n, n).
+        columns: any complete pairing, the column of each row; the nearer to the best, the less work.
         lower: a bound from below that is itself one of the distances (the largest row or column minimum).
-        upper: one of the distances at which a complete pairing is known to exist.
 
-    Method: binary search over the distinct distances with a maximum-cardinality matching at each step
-    (Burkard, Dell'Amico, Martello, Assignment Problems, 2009, section 6.2).
+    Method: of the given pairing what lies within the bound is kept; every other row is added along the path of
+    exchanges whose largest distance is smallest (Burkard, Dell'Amico, Martello, Assignment Problems, 2009, section
+    6.2.4). No path needs more than the answer: the best pairing itself holds one.
     """
-    if lower >= upper or _complete(distances <= lower):
-        return lower
-    candidates = np.unique(distances[(distances > lower) & (distances <= upper)])
-    low, high = 0, len(candidates) - 1  # candidates[high] is known to do
-    while low < high:
-        middle = (low + high) // 2
-        if _complete(distances <= candidates[middle]):
-            high = middle
-        else:
-            low = middle + 1
-    return float(candidates[high])
+    size = len(distances)
+    rows = np.arange(size)
+    kept = distances[rows, columns] <= lower
+    column_of = np.where(kept, columns, -1)
+    row_of = np.full(size, -1)
+    row_of[columns[kept]] = rows[kept]
+    reached = lower
+    for start in np.flatnonzero(~kept).tolist():
+        column, reached, came_from = _widest_path(distances, row_of, start, reached)
+        while True:
+            row = int(came_from[column])
+            row_of[column] = row
+            column_of[row], column = column, int(column_of[row])
+            if row == start:
+                break
+    return float(reached)
 
 
-def _complete(allowed: NDArray[np.bool_]) -> bool:
-    """Whether all rows can be paired with columns through allowed entries."""
-    # The matrix holds True, never a distance: a distance of zero would be an edge or none, as scipy pleases.
-    matching = maximum_bipartite_matching(csr_matrix(allowed), perm_type="column")
-    return bool((matching >= 0).all())
+def _widest_path(
+    distances: FloatArray, row_of: NDArray[np.intp], start: int, reached: float
+) -> tuple[int, float, NDArray[np.intp]]:
+    """From a row without partner to a column without one, over rows that would change theirs.
+
+    Returns:
+        The column, the largest distance so far or on the way, and the row from which each column was reached.
+    """
+    cost = distances[start].copy()  # the largest distance on the way to each column; inf once it has been left
+    came_from = np.full(len(distances), start)
+    free = np.flatnonzero(row_of < 0)
+    while True:
+        nearest_free = int(free[cost[free].argmin()])
+        if cost[nearest_free] <= reached:
+            return nearest_free, reached, came_from
+        column = int(cost.argmin())
+        reached = max(reached, float(cost[column]))
+        if row_of[column] < 0:
+            return column, reached, came_from
+        left = cost == np.inf
+        left[column] = True
+        through = np.maximum(distances[row_of[column]], cost[column])
+        better = (through < cost) & ~left
+        cost[better] = through[better]
+        came_from[better] = row_of[column]
+        cost[column] = np.inf

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 from ase.geometry.minkowski_reduction import minkowski_reduce
+from numpy.typing import NDArray
 
 from rewards.arrangement import Cell, FloatArray, cell_matrix
 
@@ -32,6 +33,8 @@ class ReducedLattice:
         translations: one of each pair ± of the 26 shortest translations as columns in Å, shape (3, 13).
         translation_norms: their squared lengths in Å², shape (13,).
         orthogonal: no search is needed, wrapping alone gives the nearest image.
+        inner_radius: of the ball inside the cell of wrapped differences, in Å: half the smallest distance between
+            opposite faces.
     """
 
     basis: FloatArray
@@ -39,6 +42,7 @@ class ReducedLattice:
     translations: FloatArray
     translation_norms: FloatArray
     orthogonal: bool
+    inner_radius: float
 
 
 def shortest_basis(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -70,7 +74,32 @@ def reduced_lattice(cell: Cell) -> ReducedLattice:
         translations=translations,
         translation_norms=np.einsum("ij,ij->j", translations, translations),
         orthogonal=cell[3:] == (90.0, 90.0, 90.0),
+        inner_radius=0.5 / float(np.sqrt((np.linalg.inv(basis) ** 2).sum(axis=0).max())),
     )
+
+
+def nearest_sites(
+    frac_a: FloatArray, frac_b: FloatArray, lattice: ReducedLattice
+) -> tuple[NDArray[np.intp], FloatArray] | None:
+    """For every site of one list the nearest of another, where all are nearer than the inner radius.
+
+    A difference shorter than the inner radius is its own wrapped form, so that no other image has to be looked at;
+    and every pair whose wrapped difference is longer is at least that far apart.
+
+    Args:
+        frac_a, frac_b, lattice: as for :func:`image_distances`; frac_b not empty.
+
+    Returns:
+        Index into frac_b and distance in Å for every row of frac_a, or None where one is further from all others
+        than the inner radius.
+    """
+    difference = (frac_a @ lattice.to_reduced)[:, None, :] - (frac_b @ lattice.to_reduced)[None, :, :]
+    difference -= np.rint(difference)
+    vectors = difference.reshape(-1, 3) @ lattice.basis
+    squared = np.einsum("ij,ij->i", vectors, vectors).reshape(len(frac_a), len(frac_b))
+    nearest = squared.argmin(axis=1)
+    distances: FloatArray = np.sqrt(squared[np.arange(len(frac_a)), nearest])
+    return (nearest, distances) if distances.max() < lattice.inner_radius else None
 
 
 def image_distances(frac_a: FloatArray, frac_b: FloatArray, lattice: ReducedLattice) -> FloatArray:
@@ -90,7 +119,7 @@ def image_distances(frac_a: FloatArray, frac_b: FloatArray, lattice: ReducedLatt
     squared = np.empty((len(reduced_a), len(reduced_b)))
     for start in range(0, len(reduced_a), rows):
         difference = reduced_a[start : start + rows, None, :] - reduced_b[None, :, :]
-        difference -= np.round(difference)
+        difference -= np.rint(difference)
         squared[start : start + rows] = _squared_distances(difference.reshape(-1, 3), lattice).reshape(
             -1, len(reduced_b)
         )

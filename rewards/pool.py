@@ -14,6 +14,7 @@ from typing import Any
 
 from pebble import ProcessExpired, ProcessPool
 
+from rewards.cif_reading import ENGINES
 from rewards.extraction import extract_cif
 from rewards.stages import Stage
 from rewards.strict import DEFAULT_TOLERANCE
@@ -34,11 +35,11 @@ class VerifierPool:
 
     Args:
         workers: number of processes; by default one per processor that this process may use.
-        profile, tolerance, strict_tags: as for :func:`rewards.verify`.
+        profile, tolerance, strict_tags, engine: as for :func:`rewards.verify`.
         timeout: seconds for one answer, from when a worker takes it up.
 
     Raises:
-        ValueError: if the profile is unknown, or workers or timeout are not positive.
+        ValueError: if profile or engine is unknown, or workers or timeout are not positive.
 
     >>> with VerifierPool(4, timeout=60) as pool:                     # doctest: +SKIP
     ...     verdicts = pool.verify_many((answer, target) for answer in answers)
@@ -52,15 +53,18 @@ class VerifierPool:
         timeout: float = 300.0,
         tolerance: float = DEFAULT_TOLERANCE,
         strict_tags: bool = False,
+        engine: str = "fast",
     ) -> None:
         if profile not in PROFILES:
             raise ValueError(f"unknown profile {profile!r}; choose one of {', '.join(PROFILES)}")
+        if engine not in ENGINES:
+            raise ValueError(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
         if (workers is not None and workers < 1) or not timeout > 0:
             raise ValueError(f"workers and timeout must be positive, got {workers} and {timeout}")
         self.workers = workers or _processors()
         self.profile = profile
         self.timeout = timeout
-        self._options = {"profile": profile, "tolerance": tolerance, "strict_tags": strict_tags}
+        self._options = {"profile": profile, "tolerance": tolerance, "strict_tags": strict_tags, "engine": engine}
         self._pool: ProcessPool | None = None
 
     def __enter__(self) -> VerifierPool:
@@ -162,5 +166,6 @@ def _warm_up() -> None:
 
 
 def _verify_texts(answer: str | None, target: str, structure: str | None, options: dict[str, Any]) -> Verdict:
-    before = None if structure is None else _prepared(structure)
-    return verify(answer, _prepared(target), structure=before, **options)
+    engine = options["engine"]
+    before = None if structure is None else _prepared(structure, engine=engine)
+    return verify(answer, _prepared(target, engine=engine), structure=before, **options)

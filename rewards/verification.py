@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import cbrt
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from rewards.arrangement import Arrangement
-from rewards.cif_reading import CifReading, Unreadable, one_line, read_cif
+from rewards.cif_reading import ENGINES, CifReading, Unreadable, one_line, read_cif
 from rewards.extraction import Extraction, extract_cif
 from rewards.paper import PaperComparison, compare_paper
+from rewards.plain_cif import PlainReading
 from rewards.stages import Stage
 from rewards.strict import DEFAULT_TOLERANCE, StrictComparison, compare_strict
 from rewards.verdict import Baseline, Verdict
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
     from pymatgen.core.structure import Structure
 
 Profile = Literal["strict", "paper", "both"]
-Engine = Literal["reference"]
 PROFILES: tuple[str, ...] = get_args(Profile)
-ENGINES: tuple[str, ...] = get_args(Engine)
 
 
 class TargetError(ValueError):
@@ -38,7 +37,7 @@ class PreparedTarget:
     """
 
     cif: str
-    _reading: CifReading
+    _reading: CifReading | PlainReading
 
     @cached_property
     def arrangement(self) -> Arrangement:
@@ -66,7 +65,7 @@ class PreparedTarget:
         return cbrt(self.arrangement.volume / len(self.arrangement))
 
 
-def prepare_target(cif_text: str) -> PreparedTarget:
+def prepare_target(cif_text: str, *, engine: str = "fast") -> PreparedTarget:
     """Read a ground truth once, to verify many answers against it.
 
     A text that only the paper profile can take (published data with partial occupancies, say) is accepted
@@ -74,14 +73,18 @@ def prepare_target(cif_text: str) -> PreparedTarget:
 
     Args:
         cif_text: plain CIF text, without tags.
+        engine: as for :func:`verify`.
 
     Raises:
         TargetError: in one line, if the text cannot be read at all.
+        ValueError: if the engine is unknown.
     """
+    _check_engine(engine)
     if not isinstance(cif_text, str):
         raise TargetError(f"a target is CIF text, not {type(cif_text).__name__}")
-    reading = read_cif(cif_text)
-    _readable(reading.paper)
+    reading = read_cif(cif_text, engine=engine)
+    if isinstance(reading, CifReading):  # what a PlainReading holds is readable, and built when it is needed
+        _readable(reading.paper)
     return PreparedTarget(cif_text, reading)
 
 
@@ -93,7 +96,7 @@ def verify(
     profile: str = "strict",
     strict_tags: bool = False,
     tolerance: float = DEFAULT_TOLERANCE,
-    engine: str = "reference",
+    engine: str = "fast",
 ) -> Verdict:
     """Verify an answer; total: whatever the answer is, there is a verdict, no exception and no output.
 
@@ -105,7 +108,8 @@ def verify(
         profile: ``strict``, ``paper`` or ``both``.
         strict_tags: extract by the published rule: nothing but a ``<cif>…</cif>`` pair counts.
         tolerance: of the strict profile, in Å.
-        engine: ``reference``, which reads and matches with pymatgen.
+        engine: ``fast``, which reads ordinary texts without pymatgen, or ``reference``, which reads all texts
+            with it. The verdicts are the same.
 
     Raises:
         ValueError: if profile or engine is unknown, or the tolerance is not a positive number.
@@ -113,21 +117,19 @@ def verify(
     """
     if profile not in PROFILES:
         raise ValueError(f"unknown profile {profile!r}; choose one of {', '.join(PROFILES)}")
-    if engine not in ENGINES:
-        raise ValueError(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
+    _check_engine(engine)
     if not 0 < tolerance < float("inf"):
         raise ValueError(f"the tolerance is a positive number of Å, not {tolerance}")
     started = perf_counter()
-    truth = target if isinstance(target, PreparedTarget) else prepare_target(target)
+    truth = target if isinstance(target, PreparedTarget) else prepare_target(target, engine=engine)
     baseline = None
     if profile != "paper":
         truth.arrangement  # noqa: B018 (raises: a bad target is the caller's error, whatever the answer)
         if structure is not None:
-            baseline = baseline_of(structure, truth, tolerance=tolerance)
+            baseline = baseline_of(structure, truth, tolerance=tolerance, engine=engine)
     found = extract_cif(answer, strict_tags=strict_tags)
-    verdict = _judge(found, truth, profile, tolerance)
-    return replace(
-        verdict,
+    return Verdict(
+        **_judge(found, truth, profile, tolerance, engine),
         extraction=found.rule,
         tags_ok=found.tags_ok,
         length_scale=truth.length_scale,
@@ -137,22 +139,26 @@ def verify(
 
 
 def baseline_of(
-    structure: str | PreparedTarget, target: str | PreparedTarget, *, tolerance: float = DEFAULT_TOLERANCE
+    structure: str | PreparedTarget,
+    target: str | PreparedTarget,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    engine: str = "fast",
 ) -> Baseline:
     """How the unchanged input scores against the target under the strict profile.
 
     Raises:
         TargetError: if one of the two cannot be read.
     """
-    before = structure if isinstance(structure, PreparedTarget) else prepare_target(structure)
-    truth = target if isinstance(target, PreparedTarget) else prepare_target(target)
+    before = structure if isinstance(structure, PreparedTarget) else prepare_target(structure, engine=engine)
+    truth = target if isinstance(target, PreparedTarget) else prepare_target(target, engine=engine)
     return Baseline.of(compare_strict(before.arrangement, truth.arrangement, tolerance=tolerance))
 
 
-def _judge(found: Extraction, truth: PreparedTarget, profile: str, tolerance: float) -> Verdict:
+def _judge(found: Extraction, truth: PreparedTarget, profile: str, tolerance: float, engine: str) -> dict[str, Any]:
     if found.cif is None:
         return _both(profile, Unreadable(Stage.NO_CIF, found.message))
-    reading = read_cif(found.cif)
+    reading = read_cif(found.cif, engine=engine)
     if profile == "paper":
         return _both(profile, None, _paper(reading, truth))
     strict = _strict(reading, truth, tolerance)
@@ -161,7 +167,9 @@ def _judge(found: Extraction, truth: PreparedTarget, profile: str, tolerance: fl
     return _both(profile, strict, _paper(reading, truth))
 
 
-def _strict(reading: CifReading, truth: PreparedTarget, tolerance: float) -> StrictComparison | Unreadable:
+def _strict(
+    reading: CifReading | PlainReading, truth: PreparedTarget, tolerance: float
+) -> StrictComparison | Unreadable:
     if isinstance(reading.strict, Unreadable):
         return reading.strict
     try:
@@ -170,7 +178,7 @@ def _strict(reading: CifReading, truth: PreparedTarget, tolerance: float) -> Str
         return Unreadable(Stage.CIF_INVALID, f"the answer cannot be compared: {one_line(error)}")
 
 
-def _paper(reading: CifReading, truth: PreparedTarget) -> PaperComparison | Unreadable:
+def _paper(reading: CifReading | PlainReading, truth: PreparedTarget) -> PaperComparison | Unreadable:
     if isinstance(reading.paper, Unreadable):
         return reading.paper
     return compare_paper(reading.paper, truth.structure)
@@ -180,20 +188,23 @@ def _both(
     profile: str,
     strict: StrictComparison | Unreadable | None,
     paper: PaperComparison | Unreadable | None = None,
-) -> Verdict:
-    """The verdict of what each profile found; an answer without CIF is one under every profile asked."""
+) -> dict[str, Any]:
+    """The fields of a verdict of what each profile found; no CIF is no CIF under every profile asked."""
     if isinstance(strict, Unreadable) and paper is None and profile == "both":
         paper = strict
     if profile == "paper" and strict is not None:
         strict, paper = None, cast(Unreadable, strict)
     leading = strict if strict is not None else paper
     assert leading is not None
-    verdict = Verdict(leading.stage, leading.message, parsable=not isinstance(leading, Unreadable))
+    fields: dict[str, Any] = {
+        "stage": leading.stage,
+        "message": leading.message,
+        "parsable": not isinstance(leading, Unreadable),
+    }
     if strict is not None:
-        verdict = replace(verdict, verdict_strict=strict.stage, success_strict=strict.stage is Stage.CORRECT)
+        fields.update(verdict_strict=strict.stage, success_strict=strict.stage is Stage.CORRECT)
     if isinstance(strict, StrictComparison):
-        verdict = replace(
-            verdict,
+        fields.update(
             max_displacement=strict.max_displacement,
             sum_displacement=strict.sum_displacement,
             composition_difference=strict.composition_difference,
@@ -201,10 +212,15 @@ def _both(
             cell_matches=strict.cell_matches,
         )
     if paper is not None:
-        verdict = replace(verdict, verdict_paper=paper.stage, success_paper=paper.stage is Stage.CORRECT)
+        fields.update(verdict_paper=paper.stage, success_paper=paper.stage is Stage.CORRECT)
     if isinstance(paper, PaperComparison):
-        verdict = replace(verdict, rmsd=paper.rmsd, max_dist=paper.max_dist)
-    return verdict
+        fields.update(rmsd=paper.rmsd, max_dist=paper.max_dist)
+    return fields
+
+
+def _check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise ValueError(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
 
 
 def _readable(reading: Arrangement | Structure | Unreadable) -> object:

@@ -109,7 +109,7 @@ def test_a_truth_that_only_the_paper_profile_reads() -> None:
     ("options", "reason"),
     [
         pytest.param({"profile": "loose"}, "choose one of strict, paper, both", id="profile"),
-        pytest.param({"engine": "fast"}, "choose one of reference", id="engine"),
+        pytest.param({"engine": "quick"}, "choose one of fast, reference", id="engine"),
         pytest.param({"tolerance": 0.0}, "positive", id="zero-tolerance"),
         pytest.param({"tolerance": float("nan")}, "positive", id="nan-tolerance"),
     ],
