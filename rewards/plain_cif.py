@@ -138,7 +138,7 @@ def _read(text: str) -> PlainReading:
     operators: list[str] = []
     sites: gemmi.cif.Loop | None = None
     loops = 0
-    for item in gemmi.cif.read_string(plain).sole_block():
+    for item in gemmi.cif.read_string(plain).sole_block():  # refuses a tag that is given twice
         if (pair := item.pair) is not None:
             _add_pair(pairs, pair[0], pair[1])
             continue
@@ -185,8 +185,6 @@ def _plain_block(text: str) -> str:
 def _add_pair(pairs: dict[str, str], tag: str, value: str) -> None:
     if tag not in _READ_TAGS and _MEANINGFUL.search(tag):
         raise _HandOverError(f"the tag {tag} outside a loop")
-    if tag in pairs:
-        raise _HandOverError(f"{tag} twice")
     if value[0] in "'\"" and "_" in value:
         raise _HandOverError("a quoted value that may hold a tag")
     pairs[tag] = value
@@ -240,8 +238,8 @@ def _crystal(cell: Cell, sites: gemmi.cif.Loop) -> PlainReading:
     tags: list[str] = sites.tags
     values: list[str] = sites.values
     width = len(tags)
-    if len(set(tags)) != width or not _SITE_TAGS.issuperset(tags):
-        raise _HandOverError("a loop of sites with a tag twice or one that pymatgen may read")
+    if not _SITE_TAGS.issuperset(tags):
+        raise _HandOverError("a loop of sites with a tag that pymatgen may read")
     limits.check(len(values) // width, limits.MAX_ROWS, "atom rows")
     everything = "".join(values)
     if "'" in everything or '"' in everything:
