@@ -30,9 +30,9 @@ class ReducedLattice:
     Attributes:
         basis: reduced lattice vectors as rows in Å, shape (3, 3).
         to_reduced: fractional rows times this are fractional rows in the reduced basis, shape (3, 3).
-        translations: one of each pair ± of the 26 shortest translations as columns in Å, shape (3, 13).
-        translation_norms: their squared lengths in Å², shape (13,).
-        orthogonal: no search is needed, wrapping alone gives the nearest image.
+        translations: one of each pair ± of the 26 shortest translations as columns in Å, those only that can bring
+            a wrapped difference nearer, shape (3, k); k is 0 for an orthogonal cell, at most 13.
+        translation_norms: their squared lengths in Å², shape (k,).
         inner_radius: of the ball inside the cell of wrapped differences, in Å: half the smallest distance between
             opposite faces.
     """
@@ -41,7 +41,6 @@ class ReducedLattice:
     to_reduced: FloatArray
     translations: FloatArray
     translation_norms: FloatArray
-    orthogonal: bool
     inner_radius: float
 
 
@@ -67,13 +66,15 @@ def reduced_lattice(cell: Cell) -> ReducedLattice:
         basis, operation = matrix, np.eye(3)
     else:
         basis, operation = shortest_basis(matrix)
-    translations = np.ascontiguousarray((_HALF_SHELL @ basis).T)
+    translations = (_HALF_SHELL @ basis).T
+    norms = np.einsum("ij,ij->j", translations, translations)
+    # |v - t| < |v| takes v·t > |t|²/2, and v·t is largest in a corner of the cell of wrapped differences.
+    helpful = np.abs(basis @ translations).sum(axis=0) > norms * (1 + 1e-12)
     return ReducedLattice(
         basis=basis,
         to_reduced=np.round(np.linalg.inv(operation)),  # unimodular: its inverse is whole numbers too
-        translations=translations,
-        translation_norms=np.einsum("ij,ij->j", translations, translations),
-        orthogonal=cell[3:] == (90.0, 90.0, 90.0),
+        translations=np.ascontiguousarray(translations[:, helpful]),
+        translation_norms=norms[helpful],
         inner_radius=0.5 / float(np.sqrt((np.linalg.inv(basis) ** 2).sum(axis=0).max())),
     )
 
@@ -130,7 +131,7 @@ def _squared_distances(wrapped: FloatArray, lattice: ReducedLattice) -> FloatArr
     """Squared length in Å² of the shortest image of each wrapped fractional row, shape (n,)."""
     vectors = wrapped @ lattice.basis
     here: FloatArray = np.einsum("ij,ij->i", vectors, vectors)
-    if lattice.orthogonal:
+    if not len(lattice.translation_norms):
         return here
     # |v ± t|² = |v|² + |t|² ± 2 v·t, of which the smaller has the sign that makes the last term negative.
     projected = np.abs(vectors @ lattice.translations)

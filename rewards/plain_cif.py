@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from math import cos, radians
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import gemmi
 import numpy as np
@@ -20,21 +19,11 @@ from ase.data import chemical_symbols
 
 from rewards import limits
 from rewards.arrangement import Arrangement, Cell, FloatArray
+from rewards.plain_values import HandOverError, plain_cell, plain_numbers, plain_places
 from rewards.silence import silent
 
 if TYPE_CHECKING:
     from pymatgen.core.structure import Structure
-
-# Tolerances of pymatgen's CifParser: relative, for a coordinate that is meant as a third; fractional, for two
-# rows that are one site. The second is a little wider here, so that rounding cannot decide.
-THIRDS = (1 / 3, 2 / 3)
-THIRDS_TOLERANCE = 1e-4
-SITE_TOLERANCE = 1.01e-4
-
-_LENGTHS = (0.5, 1000.0)  # Å
-_ANGLES = (10.0, 170.0)  # degrees
-_LEAST_VOLUME = 0.02  # of abc: beyond doubt a cell, and no thinner than the 0.01 Å that pymatgen refuses
-_MOST_COORDINATE = 1e4
 
 _CELL_TAGS = tuple(
     f"_cell_{name}" for name in ("length_a", "length_b", "length_c", "angle_alpha", "angle_beta", "angle_gamma")
@@ -43,6 +32,7 @@ _P1_NAMES = ("_symmetry_space_group_name_H-M", "_space_group_name_H-M_alt", "_sp
 _P1_NUMBERS = ("_symmetry_Int_Tables_number", "_space_group_IT_number")
 _UNREAD = ("_cell_volume", "_cell_formula_units_Z", "_symmetry_cell_setting", "_space_group_crystal_system")
 _OPERATORS = ("_symmetry_equiv_pos_as_xyz", "_space_group_symop_operation_xyz")
+_IDENTITIES = frozenset(quote + operator + quote for quote in ("", "'", '"') for operator in ("x,y,z", "x, y, z"))
 _OPERATOR_IDS = ("_symmetry_equiv_pos_site_id", "_space_group_symop_id")
 _FRACT_TAGS = ("_atom_site_fract_x", "_atom_site_fract_y", "_atom_site_fract_z")
 _LABEL, _SYMBOL, _OCCUPANCY = "_atom_site_label", "_atom_site_type_symbol", "_atom_site_occupancy"
@@ -59,12 +49,11 @@ _READ_TAGS = frozenset((*_CELL_TAGS, *_P1_NAMES, *_P1_NUMBERS, *_UNREAD, *_OPERA
 # pymatgen looks for some names anywhere in a tag, and ends the block at _eof.
 _MEANINGFUL = re.compile("atom|cell|symm|space|magn|_eof", re.IGNORECASE)
 
+_MOST_ROWS = 1000  # every row is compared with all others, 8 MB
 _PRINTABLE = bytes((*range(0x20, 0x7F), 0x09, 0x0A))
 _WORDS_OF_CIF = ("save_", "stop_", "global_")
 _COMMENT = re.compile(r"(\s|^)#.*$", re.MULTILINE)  # as pymatgen takes them out
-_DECIMALS = re.compile(r"[-+.0-9]+")
 _LABEL_OF_ELEMENT = re.compile(r"([A-Z][a-z]?)[0-9]*")
-_MIX = np.array([1.0, 7.0, 19.0])
 _ELEMENTS = frozenset(chemical_symbols[1:])  # without D and T
 
 
@@ -108,26 +97,19 @@ class PlainReading:
             )
 
 
-class _HandOverError(Exception):
-    """The text is not plain; the message says why."""
-
-
-_REFUSALS = (_HandOverError, limits.BoundExceededError, ValueError, RuntimeError)  # the last two from gemmi
-
-
 def read_plain(text: str) -> PlainReading | None:
     """The crystal of an ordinary P 1 text, or None where pymatgen has to read it; never raises."""
     try:
         return _read(text)
-    except _REFUSALS:
+    except Exception:  # a clause of the rule, gemmi, or float(): in any case pymatgen decides
         return None
 
 
 def why_handed_over(text: str) -> str | None:
-    """The clause of the rule that hands a text over to pymatgen; None if it is read here."""
+    """The clause of the rule, or the error, that hands a text over to pymatgen; None if it is read here."""
     try:
         _read(text)
-    except _REFUSALS as error:
+    except Exception as error:
         return str(error)
     return None
 
@@ -140,23 +122,25 @@ def _read(text: str) -> PlainReading:
     loops = 0
     for item in gemmi.cif.read_string(plain).sole_block():  # refuses a tag that is given twice
         if (pair := item.pair) is not None:
-            _add_pair(pairs, pair[0], pair[1])
+            _add_pair(pairs, *cast("list[str]", pair))
             continue
         if (loop := item.loop) is None or not loop.length():
-            raise _HandOverError("a save frame, or a loop without rows")
+            raise HandOverError("a save frame, or a loop without rows")
         loops += 1
         if not loop.tags[0].startswith("_atom_site_"):
             operators += _operators(loop)
         elif sites is None:
             sites = loop
         else:
-            raise _HandOverError("two loops of sites")
+            raise HandOverError("two loops of sites")
     if sites is None:
-        raise _HandOverError("no loop of sites")
+        raise HandOverError("no loop of sites")
     if loops != plain.count("loop_"):  # LOOP_ is a loop to gemmi only, loop_x and "loop_" to pymatgen only
-        raise _HandOverError("the word loop_ stands for something else than a loop")
+        raise HandOverError("the word loop_ stands for something else than a loop")
     _check_p1(pairs, operators)
-    return _crystal(_cell(pairs), sites)
+    if not all(tag in pairs for tag in _CELL_TAGS):
+        raise HandOverError("a cell parameter is missing")
+    return _crystal(plain_cell([pairs[tag] for tag in _CELL_TAGS]), sites)
 
 
 def _plain_block(text: str) -> str:
@@ -165,28 +149,28 @@ def _plain_block(text: str) -> str:
     limits.check_text(text)
     start = text.find("data_")
     if start < 0 or text[text.rfind("\n", 0, start) + 1 : start].strip():
-        raise _HandOverError("data_ does not begin a line")
+        raise HandOverError("data_ does not begin a line")
     block = text[start:].replace("\r\n", "\n")
     if "#" in block:
         block = _COMMENT.sub("", block)
     if not block.isascii() or block.encode().translate(None, _PRINTABLE):
-        raise _HandOverError("a character that is neither printable ASCII nor a tab nor a line end")
+        raise HandOverError("a character that is neither printable ASCII nor a tab nor a line end")
     if ";" in block or "#" in block:
-        raise _HandOverError("a text field, or a comment inside a word")
+        raise HandOverError("a text field, or a comment inside a word")
     lower = block.lower()
     if lower.count("data_") > 1 or "powder_pattern" in block:
-        raise _HandOverError("more than one block, or one that pymatgen skips")
+        raise HandOverError("more than one block, or one that pymatgen skips")
     for word in _WORDS_OF_CIF:
         if word in lower:
-            raise _HandOverError(f"the word {word}")
+            raise HandOverError(f"the word {word}")
     return block
 
 
 def _add_pair(pairs: dict[str, str], tag: str, value: str) -> None:
     if tag not in _READ_TAGS and _MEANINGFUL.search(tag):
-        raise _HandOverError(f"the tag {tag} outside a loop")
+        raise HandOverError(f"the tag {tag} outside a loop")
     if value[0] in "'\"" and "_" in value:
-        raise _HandOverError("a quoted value that may hold a tag")
+        raise HandOverError("a quoted value that may hold a tag")
     pairs[tag] = value
 
 
@@ -197,41 +181,23 @@ def _operators(loop: gemmi.cif.Loop) -> list[str]:
     listed = [k for k, tag in enumerate(tags) if tag in _OPERATORS]
     numbers = [k for k, tag in enumerate(tags) if tag in _OPERATOR_IDS]
     if len(listed) != 1 or len(listed) + len(numbers) != len(tags):
-        raise _HandOverError("a loop that is neither of sites nor of operators")
+        raise HandOverError("a loop that is neither of sites nor of operators")
     if any(not value.isdigit() for k in numbers for value in values[k :: len(tags)]):
-        raise _HandOverError("an operator whose number is none")
+        raise HandOverError("an operator whose number is none")
     return values[listed[0] :: len(tags)]
 
 
 def _check_p1(pairs: dict[str, str], looped: list[str]) -> None:
     """Identity operators or, where none is listed, a group named P 1 or not at all."""
     operators = looped + [pairs[tag] for tag in _OPERATORS if tag in pairs]
-    if len(operators) > 1 or any(_unquoted(operator).replace(" ", "") != "x,y,z" for operator in operators):
-        raise _HandOverError("an operator that is not the identity, or more than one")
+    if len(operators) > 1 or not _IDENTITIES.issuperset(operators):
+        raise HandOverError("an operator that is not the identity, or more than one")
     if operators:
         return
-    names = [_unquoted(pairs[tag]).replace(" ", "") for tag in _P1_NAMES if tag in pairs]
+    names = [pairs[tag].strip("'\"").replace(" ", "") for tag in _P1_NAMES if tag in pairs]
     numbers = [pairs[tag] for tag in _P1_NUMBERS if tag in pairs]
     if any(name != "P1" for name in names) or any(number != "1" for number in numbers):
-        raise _HandOverError("a space group without operators that is not P 1")
-
-
-def _unquoted(value: str) -> str:
-    return value[1:-1] if value[0] in "'\"" else value
-
-
-def _cell(pairs: dict[str, str]) -> Cell:
-    if not all(tag in pairs for tag in _CELL_TAGS):
-        raise _HandOverError("a cell parameter is missing")
-    a, b, c, alpha, beta, gamma = _numbers([pairs[tag] for tag in _CELL_TAGS])
-    if not (_LENGTHS[0] <= min(a, b, c) and max(a, b, c) <= _LENGTHS[1]):
-        raise _HandOverError("an unusual cell length")
-    if not (_ANGLES[0] <= min(alpha, beta, gamma) and max(alpha, beta, gamma) <= _ANGLES[1]):
-        raise _HandOverError("an unusual cell angle")
-    x, y, z = (cos(radians(angle)) for angle in (alpha, beta, gamma))
-    if 1 - x * x - y * y - z * z + 2 * x * y * z < _LEAST_VOLUME**2:
-        raise _HandOverError("a cell that is nearly flat")
-    return (a, b, c, alpha, beta, gamma)
+        raise HandOverError("a space group without operators that is not P 1")
 
 
 def _crystal(cell: Cell, sites: gemmi.cif.Loop) -> PlainReading:
@@ -239,60 +205,27 @@ def _crystal(cell: Cell, sites: gemmi.cif.Loop) -> PlainReading:
     values: list[str] = sites.values
     width = len(tags)
     if not _SITE_TAGS.issuperset(tags):
-        raise _HandOverError("a loop of sites with a tag that pymatgen may read")
-    limits.check(len(values) // width, limits.MAX_ROWS, "atom rows")
+        raise HandOverError("a loop of sites with a tag that pymatgen may read")
+    limits.check(len(values) // width, _MOST_ROWS, "atom rows")
     everything = "".join(values)
     if "'" in everything or '"' in everything:
-        raise _HandOverError("a quote in the loop of sites")
+        raise HandOverError("a quote in the loop of sites")
     columns = {tag: values[k::width] for k, tag in enumerate(tags)}
     if _LABEL not in columns or not all(tag in columns for tag in _FRACT_TAGS):
-        raise _HandOverError("a column of the sites is missing")
+        raise HandOverError("a column of the sites is missing")
     labels = columns[_LABEL]
     species = columns[_SYMBOL] if _SYMBOL in columns else [_element_of(label) for label in labels]
     if not _ELEMENTS.issuperset(species):
-        raise _HandOverError("a symbol that is not an element as the periodic table writes it")
-    if _OCCUPANCY in columns and any(share != 1 for share in _numbers(list(set(columns[_OCCUPANCY])))):
-        raise _HandOverError("an occupancy that is not 1")
+        raise HandOverError("a symbol that is not an element as the periodic table writes it")
+    if _OCCUPANCY in columns and any(share != 1 for share in plain_numbers(list(set(columns[_OCCUPANCY])))):
+        raise HandOverError("an occupancy that is not 1")
     x, y, z = (columns[tag] for tag in _FRACT_TAGS)
-    frac = np.array(_numbers(x + y + z)).reshape(3, -1).T
-    return PlainReading(cell, tuple(species), tuple(labels), _places(frac))
-
-
-def _numbers(words: list[str]) -> list[float]:
-    """Plain decimal numbers: no uncertainty, no exponent, no ``.`` or ``?``, and nothing else float() takes."""
-    if _DECIMALS.fullmatch("".join(words)) is None:
-        raise _HandOverError("a number that is not written in decimals")
-    return list(map(float, words))
+    frac = np.array(plain_numbers(x + y + z)).reshape(3, -1).T
+    return PlainReading(cell, tuple(species), tuple(labels), plain_places(frac))
 
 
 def _element_of(label: str) -> str:
     match = _LABEL_OF_ELEMENT.fullmatch(label)
     if match is None:
-        raise _HandOverError("a label without symbol that is more than an element and a number")
+        raise HandOverError("a label without symbol that is more than an element and a number")
     return match[1]
-
-
-def _places(frac: FloatArray) -> FloatArray:
-    """Coordinates as pymatgen keeps them: thirds made exact, then wrapped; no two on one place."""
-    if np.abs(frac).max() > _MOST_COORDINATE:
-        raise _HandOverError("a coordinate far outside the cell")
-    for third in THIRDS:
-        frac[np.abs(frac / third - 1) <= THIRDS_TOLERANCE] = third
-    wrapped: FloatArray = frac - np.floor(frac)
-    if _coincide(wrapped):
-        raise _HandOverError("two sites on one place")
-    return wrapped
-
-
-def _coincide(frac: FloatArray) -> bool:
-    # One periodic number for each site, in which few but coinciding sites agree; only those are compared fully.
-    mixed = frac @ _MIX
-    differences = np.abs(np.subtract.outer(mixed, mixed))
-    differences -= np.rint(differences)
-    near = np.abs(differences, out=differences) <= _MIX.sum() * SITE_TOLERANCE
-    if np.count_nonzero(near) == len(frac):
-        return False  # each with itself
-    first, second = np.nonzero(np.triu(near, 1))
-    apart = frac[first] - frac[second]
-    apart -= np.rint(apart)
-    return bool((np.abs(apart) <= SITE_TOLERANCE).all(axis=1).any())

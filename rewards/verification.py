@@ -179,9 +179,13 @@ def _strict(
 
 
 def _paper(reading: CifReading | PlainReading, truth: PreparedTarget) -> PaperComparison | Unreadable:
-    if isinstance(reading.paper, Unreadable):
-        return reading.paper
-    return compare_paper(reading.paper, truth.structure)
+    try:
+        structure = reading.paper
+    except Exception as error:  # not known to happen; a verdict is due even so
+        return Unreadable(Stage.CIF_INVALID, f"the structure cannot be built: {one_line(error)}")
+    if isinstance(structure, Unreadable):
+        return structure
+    return compare_paper(structure, truth.structure)
 
 
 def _both(
