@@ -18,6 +18,7 @@ from atomworld_env.cli.console import (
 )
 from atomworld_env.cli.options import (
     ActionsOption,
+    EngineOption,
     JsonOption,
     OutFolderOption,
     PromptOption,
@@ -58,6 +59,7 @@ def evaluate(
     reward_scheme: Annotated[str, typer.Option(help="shaped, strict, paper or distance.")] = "shaped",
     tolerance: ToleranceOption = 0.1,
     strict_tags: StrictTagsOption = False,
+    engine: EngineOption = "fast",
     prompt: PromptOption = "default",
     time_limit: Annotated[
         float, typer.Option(min=120.0, help="Seconds for one verdict before it is a timeout.")
@@ -96,6 +98,7 @@ def evaluate(
             tolerance=tolerance,
             reward_scheme=reward_scheme,
             strict_tags=strict_tags,
+            engine=engine,
             template=template,
             time_limit=time_limit,
             seed=seed,

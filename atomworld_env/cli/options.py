@@ -27,6 +27,9 @@ OutFolderOption = Annotated[Path, typer.Option("--out", help="Folder for the res
 ToleranceOption = Annotated[
     float, typer.Option(min=1e-6, help="Largest displacement in Å that is right under the strict profile.")
 ]
+EngineOption = Annotated[
+    str, typer.Option(help="reference (pymatgen alone) or fast; the verdicts are the same, distances within 0.001.")
+]
 StrictTagsOption = Annotated[
     bool,
     typer.Option("--strict-tags", help="Take the CIF from <cif> tags only, as the published protocol does."),

@@ -13,7 +13,7 @@ from typing import IO, Annotated, Any
 import typer
 
 from atomworld_env.cli.console import default_workers, progress_bar, stderr
-from atomworld_env.cli.options import StrictTagsOption, ToleranceOption, WorkersOption
+from atomworld_env.cli.options import EngineOption, StrictTagsOption, ToleranceOption, WorkersOption
 from atomworld_env.errors import UsageError
 
 EXAMPLES = """
@@ -42,6 +42,7 @@ def score(
     answers: Annotated[Path, typer.Argument(help="JSON Lines file of answers.")],
     profile: Annotated[str, typer.Option(help="strict, paper or both.")] = "both",
     strict_tags: StrictTagsOption = False,
+    engine: EngineOption = "reference",
     tolerance: ToleranceOption = 0.1,
     workers: WorkersOption = None,
     time_limit: Annotated[
@@ -57,16 +58,24 @@ def score(
     come and to FILE when all are there.
     """
     from rewards import VerifierPool
+    from rewards.cif_reading import ENGINES
 
     if profile not in ("strict", "paper", "both"):
         raise UsageError(f"unknown profile {profile!r}; choose from strict, paper, both")
+    if engine not in ENGINES:
+        raise UsageError(f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}")
     stored = list(read_answers(answers, profile))
     processes = min(workers or default_workers(), max(1, len(stored)))
     right = {"strict": 0, "paper": 0}
     with (
         _sink(out) as sink,
         VerifierPool(
-            processes, profile=profile, timeout=time_limit, tolerance=tolerance, strict_tags=strict_tags
+            processes,
+            profile=profile,
+            timeout=time_limit,
+            tolerance=tolerance,
+            strict_tags=strict_tags,
+            engine=engine,
         ) as pool,
         progress_bar("scoring", len(stored)) as advance,
     ):

@@ -22,6 +22,7 @@ from atomworld_env.tasks.sampler import SamplerConfig
 from atomworld_env.tasks.suite import Suite, load_suite
 from atomworld_env.tasks.task import Task
 from rewards import SCHEMES, TargetError, Verdict, components, reward
+from rewards.cif_reading import ENGINES
 
 PROFILES = ("strict", "paper", "both")
 
@@ -64,6 +65,7 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
     * `tolerance`: the largest displacement in Å that is right under the strict profile.
     * `prompt`: "default", a template file with `{structure}` and `{instruction}`, or a `PromptTemplate`.
     * `strict_tags`: take the CIF only as the published protocol does.
+    * `engine`: `fast`, or `reference`, which verifies with pymatgen alone; the verdicts are the same.
     * `render_mode`: `ansi` (a diff of sites) or `rgb_array` (before, target and answer side by side).
 
     ## Info
@@ -99,6 +101,7 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
         tolerance: float = 0.1,
         prompt: str | PromptTemplate = "default",
         strict_tags: bool = False,
+        engine: str = "fast",
         render_mode: str | None = None,
     ) -> None:
         if reward_scheme not in SCHEMES:
@@ -107,6 +110,8 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
             raise UsageError(f"unknown profile {profile!r}; choose from {', '.join(PROFILES)}")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise UsageError(f"unknown render mode {render_mode!r}; choose from ansi, rgb_array")
+        if engine not in ENGINES:
+            raise UsageError(f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}")
         if not 0 < tolerance < inf:
             raise UsageError(f"the tolerance must be a positive number of Å, got {tolerance}")
         if sampler is None:
@@ -122,7 +127,14 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
                 decimals=decimals,
             )
         template = prompt if isinstance(prompt, PromptTemplate) else load_template(prompt)
-        self.family: Family = CrystalEdits(sampler, template=template, tolerance=tolerance, strict_tags=strict_tags)
+        self.family: Family = CrystalEdits(
+            sampler,
+            pool=None if isinstance(pool, str) else pool,
+            template=template,
+            tolerance=tolerance,
+            strict_tags=strict_tags,
+            engine=engine,
+        )
         self.suite = load_suite(suite) if isinstance(suite, str) else suite
         self.reward_scheme = reward_scheme
         # The `paper` scheme needs the paper verdict; the strict one is always reported beside it.

@@ -31,6 +31,7 @@ class RunConfig:
         tolerance: Å, strict profile.
         reward_scheme: name of the scheme.
         strict_tags: published tag rule.
+        engine: of the verification.
         prompt: digest of the prompt template.
         time_limit: seconds after which the verification of one answer is given up.
         seed: of the policy.
@@ -45,6 +46,7 @@ class RunConfig:
     tolerance: float
     reward_scheme: str
     strict_tags: bool
+    engine: str
     prompt: str
     time_limit: float
     seed: int

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from atomworld_env.envs.atomworld import AtomWorldEnv
 from atomworld_env.errors import UsageError
 from atomworld_env.evaluation.manifest import RunConfig, start_folder
 from atomworld_env.evaluation.stepping import Attempt, Notify, step_all
@@ -32,6 +33,7 @@ def evaluate(
     tolerance: float = 0.1,
     reward_scheme: str = "shaped",
     strict_tags: bool = False,
+    engine: str = "fast",
     template: PromptTemplate,
     time_limit: float = 600.0,
     seed: int = 0,
@@ -50,6 +52,8 @@ def evaluate(
     Raises:
         UsageError: if the folder holds another run, cannot be written, or `resume` meets another configuration.
     """
+    # The environment refuses what it does not know; asked here, before a folder is made or a worker started.
+    AtomWorldEnv(profile=profile, reward_scheme=reward_scheme, tolerance=tolerance, engine=engine)
     config = RunConfig(
         policy=policy.name,
         suite=suite.name,
@@ -60,6 +64,7 @@ def evaluate(
         tolerance=tolerance,
         reward_scheme=reward_scheme,
         strict_tags=strict_tags,
+        engine=engine,
         prompt=template.digest,
         time_limit=time_limit,
         seed=seed,
@@ -73,6 +78,7 @@ def evaluate(
         "tolerance": tolerance,
         "reward_scheme": reward_scheme,
         "strict_tags": strict_tags,
+        "engine": engine,
         "prompt": template,
     }
     with path.open("a", encoding="utf-8", newline="\n") as file:

@@ -20,6 +20,7 @@ class CrystalEdits:
         template: the prompt.
         tolerance: max_displacement in Å up to which an answer is right under the strict profile.
         strict_tags: accept the CIF only as the published protocol does.
+        engine: of the verification, see :func:`rewards.verify`.
     """
 
     name = "edits"
@@ -32,12 +33,14 @@ class CrystalEdits:
         template: PromptTemplate | None = None,
         tolerance: float = 0.1,
         strict_tags: bool = False,
+        engine: str = "fast",
     ) -> None:
         self.config = SamplerConfig() if config is None else config
         self.pool = pool
         self.template = default_template() if template is None else template
         self.tolerance = tolerance
         self.strict_tags = strict_tags
+        self.engine = engine
         self._sampler: TaskSampler | None = None
 
     @property
@@ -63,18 +66,19 @@ class CrystalEdits:
     def verify(self, task: Task, answer: object, *, profile: str) -> Verdict:
         return verify(
             answer,
-            prepared(task.target),
+            prepared(task.target, self.engine),
             profile=profile,
             tolerance=self.tolerance,
             strict_tags=self.strict_tags,
+            engine=self.engine,
         )
 
 
 @lru_cache(maxsize=256)
-def prepared(target: str) -> PreparedTarget:
+def prepared(target: str, engine: str = "fast") -> PreparedTarget:
     """The prepared form of a target CIF; the answers of a group share one.
 
     Raises:
         rewards.TargetError: if the ground truth cannot be read.
     """
-    return prepare_target(target)
+    return prepare_target(target, engine=engine)

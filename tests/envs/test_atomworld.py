@@ -19,6 +19,7 @@ import atomworld_env
 from atomworld_env.actions import ACTIONS
 from atomworld_env.errors import UsageError
 from atomworld_env.policies.baselines import BASELINES
+from atomworld_env.structures.pool import default_pool
 from atomworld_env.tasks.suite import Suite
 from atomworld_env.tasks.task import Task
 
@@ -307,3 +308,23 @@ def test_public_names_resolve() -> None:
         assert getattr(atomworld_env, name) is not None
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):
         _ = atomworld_env.nothing_of_the_kind
+
+
+def test_environments_can_share_a_pool_that_is_loaded() -> None:
+    pool = default_pool()
+    env = make(pool=pool)
+    env.reset(seed=0)
+    assert env.unwrapped.family.sampler.pool is pool
+    assert env.reset(seed=0)[1]["task_id"] == make().reset(seed=0)[1]["task_id"]
+
+
+def test_both_engines_give_the_same_info(small_tasks: dict[str, Task]) -> None:
+    fast, reference = make(engine="fast"), make(engine="reference")
+    for task in small_tasks.values():
+        for name in ("oracle", "noop", "wrong_site", "shifted", "garbage"):
+            for env in (fast, reference):
+                env.reset(options={"task": task})
+            answer = BASELINES[name].answer(task)
+            quick, slow = fast.step(answer), reference.step(answer)
+            assert quick[1] == pytest.approx(slow[1], abs=1e-9)
+            assert quick[4]["verdict_strict"] == slow[4]["verdict_strict"]
