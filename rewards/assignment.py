@@ -43,7 +43,7 @@ def bottleneck(distances: FloatArray, columns: NDArray[np.intp], lower: float) -
 
     Method: of the given pairing what lies within the bound is kept; every other row is added along the path of
     exchanges whose largest distance is smallest (Burkard, Dell'Amico, Martello, Assignment Problems, 2009, section
-    6.2.4). No path needs more than the answer: the best pairing itself holds one.
+    6.2). No path needs more than the answer: the best pairing itself holds one.
     """
     size = len(distances)
     rows = np.arange(size)
@@ -53,7 +53,7 @@ def bottleneck(distances: FloatArray, columns: NDArray[np.intp], lower: float) -
     row_of[columns[kept]] = rows[kept]
     reached = lower
     for start in np.flatnonzero(~kept).tolist():
-        column, reached, came_from = _widest_path(distances, row_of, start, reached)
+        column, reached, came_from = _lowest_path(distances, row_of, start, reached)
         while True:
             row = int(came_from[column])
             row_of[column] = row
@@ -63,7 +63,7 @@ def bottleneck(distances: FloatArray, columns: NDArray[np.intp], lower: float) -
     return float(reached)
 
 
-def _widest_path(
+def _lowest_path(
     distances: FloatArray, row_of: NDArray[np.intp], start: int, reached: float
 ) -> tuple[int, float, NDArray[np.intp]]:
     """From a row without partner to a column without one, over rows that would change theirs.
@@ -71,8 +71,9 @@ def _widest_path(
     Returns:
         The column, the largest distance so far or on the way, and the row from which each column was reached.
     """
-    cost = distances[start].copy()  # the largest distance on the way to each column; inf once it has been left
+    cost = distances[start].copy()  # the largest distance on the way to each column
     came_from = np.full(len(distances), start)
+    waiting = np.ones(len(distances), dtype=np.bool_)
     free = np.flatnonzero(row_of < 0)
     while True:
         nearest_free = int(free[cost[free].argmin()])
@@ -80,12 +81,12 @@ def _widest_path(
             return nearest_free, reached, came_from
         column = int(cost.argmin())
         reached = max(reached, float(cost[column]))
-        if row_of[column] < 0:
+        row = row_of[column]
+        if row < 0:
             return column, reached, came_from
-        left = cost == np.inf
-        left[column] = True
-        through = np.maximum(distances[row_of[column]], cost[column])
-        better = (through < cost) & ~left
-        cost[better] = through[better]
-        came_from[better] = row_of[column]
+        through = np.maximum(distances[row], reached)
         cost[column] = np.inf
+        waiting[column] = False
+        better = (through < cost) & waiting
+        np.copyto(cost, through, where=better)
+        came_from[better] = row

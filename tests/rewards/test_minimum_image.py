@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from rewards.arrangement import cell_matrix
-from rewards.minimum_image import image_distances, reduced_lattice
+from rewards.minimum_image import image_distances, nearest_sites, reduced_lattice
 
 Floats = NDArray[np.float64]
 
@@ -82,3 +82,28 @@ def test_many_sites_are_taken_in_chunks_without_a_seam() -> None:
     whole = image_distances(frac, frac, lattice)
     np.testing.assert_allclose(np.diagonal(whole), 0, atol=1e-12)
     np.testing.assert_allclose(whole[500:520], image_distances(frac[500:520], frac, lattice), atol=1e-12)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_nearest_sites_are_those_of_all_images(cell: tuple[float, float, float, float, float, float]) -> None:
+    rng = np.random.default_rng(8)
+    lattice = reduced_lattice(cell)
+    found = 0
+    for spread in (0.001, 0.02, 0.1, 0.3) * 20:
+        frac_b = rng.uniform(-2, 3, (5, 3))
+        frac_a = frac_b[rng.integers(0, 5, 4)] + rng.normal(0, spread, (4, 3))
+        everything = image_distances(frac_a, frac_b, lattice)
+        near = nearest_sites(frac_a, frac_b, lattice)
+        if near is None:
+            assert everything.min(axis=1).max() > lattice.inner_radius - 1e-9
+            continue
+        found += 1
+        np.testing.assert_allclose(near[1], everything.min(axis=1), atol=1e-9)
+        np.testing.assert_array_equal(near[0], everything.argmin(axis=1))
+    assert found > 20
+
+
+def test_images_that_can_never_be_nearer_are_left_out() -> None:
+    counts = [len(reduced_lattice(cell).translation_norms) for cell in ((4, 5, 6, 90, 90, 90), (4, 4, 6, 90, 90, 120))]
+    assert counts[0] == 0
+    assert 0 < counts[1] < 13

@@ -57,6 +57,12 @@ def test_a_stalled_worker_is_killed_and_a_dead_one_replaced(monkeypatch: pytest.
     assert verdicts[1].verdict_paper is None
 
 
+def test_the_reference_engine_in_workers() -> None:
+    with VerifierPool(1, engine="reference") as pool:
+        verdict = pool.verify_many([(tagged(MOVED), cif())])[0]
+    assert verdict == verify(tagged(MOVED), cif(), engine="reference")
+
+
 def test_jobs_are_drawn_only_a_little_ahead() -> None:
     drawn = 0
 
@@ -93,6 +99,7 @@ def _torch_is_imported() -> bool:
     ("arguments", "reason"),
     [
         pytest.param({"profile": "loose"}, "choose one of", id="profile"),
+        pytest.param({"engine": "quick"}, "choose one of fast, reference", id="engine"),
         pytest.param({"workers": 0}, "positive", id="workers"),
         pytest.param({"timeout": 0}, "positive", id="timeout"),
     ],
