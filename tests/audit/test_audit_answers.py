@@ -72,9 +72,7 @@ def test_symmetry_is_told_apart_from_spoiling(tasks: dict[str, list[Task]]) -> N
     task = tasks["move"][0]
     assert is_right(task.target_crystal, task)
     assert not is_right(task.crystal, task)
-    flat = Crystal(
-        (4.0, 4.0, 4.0, 90.0, 90.0, 90.0), ("Na", "Cl"), np.array([[0.0, 0.0, 0.0], [0.5, 0.5, 0.5]])
-    )
+    flat = Crystal((4.0, 4.0, 4.0, 90.0, 90.0, 90.0), ("Na", "Cl"), np.array([[0.0, 0.0, 0.0], [0.5, 0.5, 0.5]]))
     assert np.allclose(mirrored(flat).frac, flat.frac)
 
 
@@ -84,9 +82,7 @@ def test_the_empty_cell_has_no_row(tasks: dict[str, list[Task]]) -> None:
     assert "_cell_length_a" in text
 
 
-@pytest.mark.parametrize(
-    "action", ["change", "remove", "add", "insert_between", "delete_below", "super_cell"]
-)
+@pytest.mark.parametrize("action", ["change", "remove", "add", "insert_between", "delete_below", "super_cell"])
 def test_the_right_composition_is_right(tasks: dict[str, list[Task]], action: str) -> None:
     question = case(tasks, action)
     answer = right_composition(question)

@@ -63,9 +63,7 @@ def test_a_readable_ignorant_answer_earns_the_parse_credit(audited: Audit) -> No
             assert tally.highest == pytest.approx(0.05, abs=1e-3), (name, action)
 
 
-@pytest.mark.parametrize(
-    "name", ["prompt_echo", "tagged_prompt", "empty_cell", "blocks_in_one_pair", "garbage"]
-)
+@pytest.mark.parametrize("name", ["prompt_echo", "tagged_prompt", "empty_cell", "blocks_in_one_pair", "garbage"])
 def test_an_unreadable_answer_earns_nothing(audited: Audit, name: str) -> None:
     assert all(audited.tally(name, action, "shaped").highest == 0.0 for action in ACTIONS)
 
