@@ -160,11 +160,11 @@ def _judge(found: Extraction, truth: PreparedTarget, profile: str, tolerance: fl
         return _both(profile, Unreadable(Stage.NO_CIF, found.message))
     reading = read_cif(found.cif, engine=engine)
     if profile == "paper":
-        return _both(profile, None, _paper(reading, truth))
+        return _both(profile, None, _paper(reading, truth, engine))
     strict = _strict(reading, truth, tolerance)
     if profile == "strict":
         return _both(profile, strict)
-    return _both(profile, strict, _paper(reading, truth))
+    return _both(profile, strict, _paper(reading, truth, engine))
 
 
 def _strict(
@@ -178,14 +178,14 @@ def _strict(
         return Unreadable(Stage.CIF_INVALID, f"the answer cannot be compared: {one_line(error)}")
 
 
-def _paper(reading: CifReading | PlainReading, truth: PreparedTarget) -> PaperComparison | Unreadable:
+def _paper(reading: CifReading | PlainReading, truth: PreparedTarget, engine: str) -> PaperComparison | Unreadable:
     try:
         structure = reading.paper
     except Exception as error:  # not known to happen; a verdict is due even so
         return Unreadable(Stage.CIF_INVALID, f"the structure cannot be built: {one_line(error)}")
     if isinstance(structure, Unreadable):
         return structure
-    return compare_paper(structure, truth.structure)
+    return compare_paper(structure, truth.structure, engine=engine)
 
 
 def _both(
