@@ -84,6 +84,8 @@ def read_cif(text: str, *, engine: str = "fast") -> CifReading | PlainReading:
             return _read_with_pymatgen(text)
     except limits.BoundExceededError as error:
         unread = Unreadable(Stage.TIMEOUT, str(error))
+    except MemoryError:
+        unread = Unreadable(Stage.TIMEOUT, "reading the CIF needs more memory than the verifier may take")
     except Exception as error:  # on malformed text the reader raises nearly everything
         unread = Unreadable(Stage.CIF_INVALID, f"the CIF cannot be read: {one_line(error)}")
     return CifReading(unread, unread)

@@ -12,6 +12,7 @@ from typing import Any
 from pebble import ProcessExpired, ProcessPool
 
 from atomworld_env.tasks.task import Task
+from rewards.worker_process import guard_worker
 
 IN_FLIGHT_PER_WORKER = 8
 """Answers handed over ahead of time; more would only hold memory."""
@@ -43,6 +44,7 @@ _arguments: dict[str, Any] = {}
 
 def _start_worker(arguments: dict[str, Any]) -> None:
     _arguments.update(arguments)
+    guard_worker()
 
 
 def step(task: Task, answer: str, with_paper: bool) -> Outcome:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from crystal_texts import FRAC, cif, tagged
@@ -21,6 +24,8 @@ def stall_or_die(answer: str | None, target: str, structure: str | None, options
         time.sleep(600)
     if answer == "die":
         os._exit(3)
+    if answer == "grow":
+        return [bytearray(2**28) for _ in range(10**6)]
     return verify(answer, target, structure=structure, **options)  # type: ignore[arg-type]
 
 
@@ -75,12 +80,79 @@ def test_jobs_are_drawn_only_a_little_ahead() -> None:
     with VerifierPool(1) as pool:
         verdicts = pool.verify_iter(jobs())
         assert next(verdicts).stage is Stage.NO_CIF
-        assert drawn < 50
+        assert drawn < 100
 
 
 def test_a_bad_truth_raises_in_the_caller() -> None:
     with VerifierPool(1) as pool, pytest.raises(TargetError, match="cannot be read"):
         pool.verify_many([("nothing", "no crystal")])
+
+
+def test_a_worker_that_allocates_without_end_is_named_and_the_rest_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "_verify_texts", stall_or_die)
+    with VerifierPool(2, memory_limit=2**30, timeout=60) as pool:
+        verdicts = pool.verify_many((answer, cif()) for answer in (cif(), "grow", MOVED))
+    assert [verdict.stage for verdict in verdicts] == [
+        Stage.CORRECT,
+        Stage.WORKER_LOST,
+        Stage.STRUCTURE_MISMATCH,
+    ]
+    assert "1 GiB" in verdicts[1].message
+
+
+def test_equal_answers_to_one_target_are_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with VerifierPool(1) as pool:
+        scheduled = []
+        schedule = pool._schedule
+        monkeypatch.setattr(pool, "_schedule", lambda key: scheduled.append(key) or schedule(key))
+        jobs = [(cif(), cif()), (MOVED, cif()), (cif(), cif()), (cif(), MOVED), (cif(), cif(), MOVED)]
+        first = pool.verify_many(jobs)
+        second = pool.verify_many(jobs)
+    assert len(scheduled) == 4
+    assert first == second
+    assert [verdict.success_strict for verdict in first] == [True, False, True, False, True]
+    assert first[4].baseline is not None
+
+
+def test_ranks_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    alone = pool_module.processors_per_rank()
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    assert pool_module.processors_per_rank() == max(1, alone // 2)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "nonsense")
+    assert pool_module.processors_per_rank() == alone
+
+
+@pytest.mark.slow
+def test_no_worker_outlives_a_parent_that_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "import time\n"
+        "from rewards import VerifierPool\n"
+        "if __name__ == '__main__':\n"
+        "    with VerifierPool(2) as pool:\n"
+        "        print(*pool._pool._pool_manager.worker_manager.workers, flush=True)\n"
+        "        time.sleep(600)\n"
+    )
+    parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    with parent.stdout as printed:
+        workers = [int(word) for word in printed.readline().split()]
+    assert len(workers) == 2
+    parent.kill()
+    parent.wait()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and any(_is_running(worker) for worker in workers):
+        time.sleep(0.2)
+    assert not any(_is_running(worker) for worker in workers)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
 
 
 def test_workers_import_no_torch() -> None:
