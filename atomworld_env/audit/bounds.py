@@ -12,6 +12,9 @@ from rewards.schemes import COMPOSITION_CREDIT, PARSE_CREDIT
 BOUNDED_SCHEMES = ("shaped", "strict")
 IGNORANT_MARGIN = 0.01
 SPOILED_MARGIN = 0.05
+STANDARD_ERRORS = 2.0
+"""A mean is over its bound when it is so by this many standard errors: ten answers of which one is nearly right prove
+nothing. Over the 500 tasks per edit of docs/audit.md the plain means are below the bounds too."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def breaches(audit: Audit, schemes: Sequence[str] = BOUNDED_SCHEMES) -> list[Bre
                 if most is None or mean is None:
                     continue
                 # The sum of many 0.05 is off by a rounding error.
-                if mean > most + 1e-9 or tally.successes:
+                if mean - STANDARD_ERRORS * tally.standard_error > most + 1e-9 or tally.successes:
                     found.append(
                         Breach(
                             kind.name,

@@ -46,7 +46,7 @@ def test_every_command_of_the_readme_runs(tmp_path: Path, small_suite: Suite) ->
         if words[0] == "generate":
             words += ["--per-action", "10"]
         if words[0] in ("evaluate", "audit"):
-            words = [*words, "--per-action", "1", "--actions", "move"]
+            words = [*words, "--per-action", "3", "--actions", "move"]
         done = subprocess.run(
             [sys.executable, "-m", "atomworld_env.cli.app", *words], cwd=tmp_path, capture_output=True, text=True
         )
