@@ -25,8 +25,9 @@ assignment of that species is solved.
 3. Ties. Rounding decides between pairings of equal cost, so a rejection must hold for all of them. Prices of the
 sites, found by shortest paths, turn Σ|v|² into reduced costs ≥ 0, of which a pairing as cheap uses only zeros; it
 differs from the one found by cycles of such pairs. Rows on no cycle are fixed, unless two images of the partner are
-as near. The others, n free ones, have in any cheapest pairing the same Σ|v|² =: F, so their share of the mean is at most √(n F)/N (Cauchy-Schwarz), and no |v| is less than
-that of their nearest partner. That bounds max|v - τ| and the rms from below for all pairings at once.
+as near. The n free rows have in any cheapest pairing the same Σ|v|² =: F, so their share of the mean is at most
+√(n F)/N (Cauchy-Schwarz), and no |v| is less than that of their nearest partner. That bounds max|v - τ| and the rms
+from below for all pairings at once.
 
 4. The least rms. What is not accepted has some |v - τ| ≥ 0.5, so an rms ≥ 0.5/√N. An accepted one below that is
 compared with accepted ones only, and judged once more in the whole box; otherwise all candidates are. The 1 to 2 % of
@@ -57,6 +58,7 @@ _SAME_FIGURE = 5e-4  # max_dist of candidates with the same rms; which of them t
 
 _TURN = 1 << 16  # steps of coarse coordinates: 16 bits wrap round at the cell's edge by themselves
 _SLACK = 3  # of these steps, for rounding
+_WITNESSES = 4
 _PAIRS_AT_ONCE = 1 << 18
 _FORBIDDEN = 1e6  # squared length of a pair that is not admitted
 _HALF_SHELL = np.array([t for t in product((-1, 0, 1), repeat=3) if t > (0, 0, 0)], dtype=float)
@@ -175,7 +177,7 @@ class Search:
         within = radius**2 if ball else np.full(self.maps, np.inf)
         safe = ((1 - box) / self.reach).min(axis=1) ** 2 * (1 - MARGIN)
         admitted = Admitted(box, within, np.where(safe < within, safe, np.inf))
-        candidates = np.arange(count) if only is None else only
+        candidates = self._worth_a_look(np.arange(count) if only is None else only, box)
         area = sum((block.stop - block.start) ** 2 for block in self.blocks)
         for maps in _chunks(self.maps, area):
             start, stop = np.searchsorted(candidates, [maps.start * self.seeds, maps.stop * self.seeds])
@@ -186,6 +188,15 @@ class Search:
                 live = candidates[start + part.start : start + part.stop]
                 self._judge(live, maps.start, table, admitted, close, result)
         return result
+
+    def _worth_a_look(self, live: IntArray, box: FloatArray) -> IntArray:
+        """Candidates in which the first few answer sites of every species have partners."""
+        for block in self.blocks:
+            few = slice(block.start, min(block.start + _WITNESSES, block.stop))
+            parts = _chunks(len(live), _WITNESSES * (block.stop - block.start))
+            near = [np.asarray(self._near(live[part], few, block, box).any(axis=2)) for part in parts]
+            live = live[np.concatenate(near).all(axis=1)] if near else live
+        return live
 
     def _differences(self, maps: slice, block: slice) -> FloatArray:
         """Target minus answer for all pairs of a species, shape (3, maps × n × n)."""
@@ -248,7 +259,7 @@ class Search:
     ) -> tuple[Pairs, BoolArray]:
         """The admitted pairs of a species, and which candidates have some for every site of either crystal."""
         size = block.stop - block.start
-        place = np.flatnonzero(self._near(live, block, admitted.box))
+        place = np.flatnonzero(self._near(live, block, block, admitted.box))
         squared, _, _ = self._vectors(place, size, live, base, differences, admitted)
         row = place // size
         candidate = row // size
@@ -273,15 +284,15 @@ class Search:
         lowest = np.sqrt(lowest).reshape(-1, size)
         return Pairs(candidate, row, column, squared, nearest, lowest, settled, np.arange(count)), possible
 
-    def _near(self, live: IntArray, block: slice, box: FloatArray) -> BoolArray:
-        """Pairs that may be in the box, by coarse coordinates, shape (candidates, n, n): answer, then target."""
+    def _near(self, live: IntArray, rows: slice, block: slice, box: FloatArray) -> BoolArray:
+        """Pairs that may be in the box, by coarse coordinates, shape (candidates, answer sites, target sites)."""
         maps, seed = live // self.seeds, live % self.seeds
         steps = np.minimum(np.floor(box * _TURN) + _SLACK, _TURN // 2 - 1).astype(np.uint16)
         near: BoolArray | None = None
         for axis in range(3):
             half = steps[maps, axis]
             ours = self.coarse_target[maps, block, axis] + (half - self.coarse_target[maps, seed, axis])[:, None]
-            apart = ours[:, None, :] - self.coarse_answer[maps, block, axis][:, :, None]
+            apart = ours[:, None, :] - self.coarse_answer[maps, rows, axis][:, :, None]
             inside = apart <= (2 * half + 1)[:, None, None]
             near = inside if near is None else np.logical_and(near, inside, out=near)
         assert near is not None

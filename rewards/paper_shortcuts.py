@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -41,27 +42,25 @@ class PreparedCrystal:
     """A crystal with what the search needs of it, worked out when it is first asked for.
 
     Attributes:
-        structure: as it was read.
+        lattice: as it was read.
+        frac: fractional coordinates in it, shape (n_sites, 3).
+        species: of every site.
         sites_of: indices of the sites of every species, rarest first, equally rare ones in order of appearance.
     """
 
-    structure: Structure
+    lattice: Lattice
+    frac: FloatArray
+    species: list[Any]
     sites_of: dict[Any, IntArray]
 
     def __len__(self) -> int:
-        return len(self.structure)
-
-    @cached_property
-    def frac(self) -> FloatArray:
-        """In the cell that was read, shape (n_sites, 3)."""
-        return np.asarray(self.structure.frac_coords, dtype=np.float64)
+        return len(self.species)
 
     @cached_property
     def niggli(self) -> Lattice:
         """The reduced lattice; the lattice itself where the two are equal by pymatgen's tolerance."""
-        given = self.structure.lattice
-        reduced = given.get_niggli_reduced_lattice()
-        return given if reduced == given else reduced
+        reduced = self.lattice.get_niggli_reduced_lattice()
+        return self.lattice if reduced == self.lattice else reduced
 
     def sharing(self, niggli: Lattice) -> PreparedCrystal:
         """The same with the reduced lattice of a crystal in the very same cell."""
@@ -71,9 +70,9 @@ class PreparedCrystal:
     @cached_property
     def reduced_frac(self) -> FloatArray:
         """In the reduced cell, shape (n_sites, 3)."""
-        if self.niggli == self.structure.lattice:
+        if self.niggli == self.lattice:
             return self.frac
-        return np.asarray(self.niggli.get_fractional_coords(self.structure.cart_coords))
+        return np.asarray(self.niggli.get_fractional_coords(self.lattice.get_cartesian_coords(self.frac)))
 
     @cached_property
     def onto_itself(self) -> Mappings:
@@ -84,16 +83,16 @@ class PreparedCrystal:
     def separation(self) -> float:
         """Least distance in Å between two sites of one species, images of one site included."""
         basis = self.niggli.matrix
-        steps = np.stack(np.meshgrid(*[(-1, 0, 1)] * 3), axis=-1).reshape(-1, 3) @ basis
-        least = float(np.einsum("ij,ij->i", basis, basis).min())
+        steps = np.array([step for step in product((-1, 0, 1), repeat=3) if step > (0, 0, 0)]) @ basis
+        norms = np.einsum("ij,ij->i", steps, steps)
+        least = float(norms.min())
         for sites in self.sites_of.values():
             first, second = np.triu_indices(len(sites), 1)
             apart = self.reduced_frac[sites[first]] - self.reduced_frac[sites[second]]
             vectors = (apart - np.rint(apart)) @ basis
-            for step in steps:
-                moved = vectors + step
-                least = min(least, float(np.einsum("ij,ij->i", moved, moved).min(initial=least)))
-        return sqrt(least)
+            change = np.minimum((norms - 2 * np.abs(vectors @ steps.T)).min(axis=1), 0)
+            least = min(least, float((np.einsum("ij,ij->i", vectors, vectors) + change).min(initial=least)))
+        return sqrt(max(least, 0.0))
 
 
 def prepare_crystal(structure: Structure) -> PreparedCrystal:
@@ -102,14 +101,21 @@ def prepare_crystal(structure: Structure) -> PreparedCrystal:
     Raises:
         Unordered: if a site is not filled by exactly one atom.
     """
+    species = []
     sites_of: dict[Any, list[int]] = {}
     for index, site in enumerate(structure):
-        species = site.species
-        if len(species) != 1 or species.num_atoms != 1:
+        filled = site.species
+        if len(filled) != 1 or filled.num_atoms != 1:
             raise Unordered
-        sites_of.setdefault(next(iter(species)), []).append(index)
+        species.append(next(iter(filled)))
+        sites_of.setdefault(species[-1], []).append(index)
     by_count = sorted(sites_of.items(), key=lambda item: len(item[1]))
-    return PreparedCrystal(structure, {species: np.array(sites) for species, sites in by_count})
+    return PreparedCrystal(
+        structure.lattice,
+        np.asarray(structure.frac_coords, dtype=np.float64),
+        species,
+        {symbol: np.array(sites) for symbol, sites in by_count},
+    )
 
 
 _prepared: dict[int, tuple[ref[Structure], PreparedCrystal]] = {}
@@ -125,7 +131,7 @@ def prepare_once(target: Structure) -> PreparedCrystal:
     kept = _prepared.get(key)
     if kept is not None and kept[0]() is target:
         return kept[1]
-    prepared = prepare_crystal(target.copy())  # of a copy, or what is kept would keep the target alive
+    prepared = prepare_crystal(target)  # holds no reference to the target, which may die
     while len(_prepared) >= _MOST_PREPARED:
         del _prepared[next(iter(_prepared))]
     _prepared[key] = ref(target, lambda _: _prepared.pop(key, None)), prepared
@@ -142,11 +148,11 @@ def in_frame(target: PreparedCrystal, answer: PreparedCrystal) -> tuple[float, f
     displacement is at most √N times the rms. If 2m√N ≤ 1e-3, the candidate fits, and both figures of the matcher
     lie in [0, 1e-3], as do those of the pairing itself with its mean taken out, which are given here.
     """
-    matrix = target.structure.lattice.matrix
-    if not np.array_equal(matrix, answer.structure.lattice.matrix):
+    matrix = target.lattice.matrix
+    if not np.array_equal(matrix, answer.lattice.matrix):
         return None
     size = len(target)
-    unit = (target.structure.volume / size) ** (1 / 3)
+    unit = (target.lattice.volume / size) ** (1 / 3)
     vectors = np.empty((size, 3))
     for species, sites in target.sites_of.items():
         theirs, mine = target.frac[sites], answer.frac[answer.sites_of[species]]
@@ -276,7 +282,7 @@ def any_fits(
     from pymatgen.core.structure import Structure
 
     ask: Any = matcher  # its methods are not typed
-    reduced = (Structure(each.niggli, each.structure.species, each.reduced_frac) for each in (target, answer))
+    reduced = (Structure(each.niggli, each.species, each.reduced_frac) for each in (target, answer))
     one, two, *_ = ask._preprocess(*reduced, skip_structure_reduction=True)
     mask, sites, seed = ask._get_mask(one, two, 1, True)
     wanted: dict[int, list[int]] = {}
@@ -288,11 +294,11 @@ def any_fits(
             continue
         unit = (len(theirs) / lattice.volume) ** (1 / 3)
         reach = ask.stol / (np.pi * unit)
+        boxes = [np.array(each.reciprocal_lattice.abc) * reach for each in (lattice, lattice.get_lll_reduced_lattice())]
         for site in wanted[last]:
             moved = mine + (theirs[sites[site]] - mine[seed])
-            if not ask._cmp_fstruct(theirs, moved, np.array(lattice.reciprocal_lattice.abc) * reach, mask):
+            if not ask._cmp_fstruct(theirs, moved, boxes[0], mask):
                 continue
-            tolerance = np.array(lattice.get_lll_reduced_lattice().reciprocal_lattice.abc) * reach
-            if max(ask._cart_dists(theirs, moved, lattice, mask, unit, tolerance)[0]) < ask.stol:
+            if max(ask._cart_dists(theirs, moved, lattice, mask, unit, boxes[1])[0]) < ask.stol:
                 return True
     return False if last + 1 == mappings else None

@@ -184,11 +184,12 @@ def test_single_candidates_can_be_put_to_the_matcher() -> None:
     from pymatgen.core.structure_matcher import StructureMatcher
 
     matcher = StructureMatcher(primitive_cell=False, stol=0.5)
-    target, answer = prepare_crystal(CUBIC), prepare_crystal(swapped(CUBIC, np.random.default_rng(0)))
+    other = swapped(CUBIC, np.random.default_rng(0))
+    target, answer = prepare_crystal(CUBIC), prepare_crystal(other)
     mappings = find_mappings(target.niggli, answer.niggli)
     every = [(number, 0) for number in range(len(mappings))]
     assert any_fits(matcher, target, target, len(mappings), every) is True
-    assert any_fits(matcher, target, answer, len(mappings), every) is bool(matcher.fit(CUBIC, answer.structure))
+    assert any_fits(matcher, target, answer, len(mappings), every) is bool(matcher.fit(CUBIC, other))
     assert any_fits(matcher, target, answer, len(mappings) + 1, every[:0]) is None
 
 
