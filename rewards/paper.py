@@ -20,7 +20,7 @@ import numpy as np
 from rewards.limits import BoundExceededError
 from rewards.matcher_search import search
 from rewards.minimum_image import shortest_basis
-from rewards.paper_shortcuts import Unordered, any_fits, find_mappings, in_frame, prepare_crystal, prepare_once
+from rewards.paper_shortcuts import NotPlainError, any_fits, find_mappings, in_frame, prepare_crystal, prepare_once
 from rewards.silence import silent
 from rewards.stages import Stage
 
@@ -98,8 +98,12 @@ def _compare(answer: Structure, target: Structure, *, fast: bool) -> PaperCompar
     _check_search(answer, target, matcher)
     if not matcher.fit(target, answer):
         return _REJECTED
+    return _accepted(_figures(matcher, target, answer))
+
+
+def _figures(matcher: StructureMatcher, target: Structure, answer: Structure) -> tuple[float, float] | None:
     distances = matcher.get_rms_dist(target, answer)  # type: ignore[no-untyped-call]
-    return _accepted(None if distances is None else (float(distances[0]), float(distances[1])))
+    return None if distances is None else (float(distances[0]), float(distances[1]))
 
 
 _REJECTED = PaperComparison(Stage.STRUCTURE_MISMATCH, None, None, f"no mapping has all sites within {STOL} (V/N)^(1/3)")
@@ -122,7 +126,7 @@ def _search(answer: Structure, target: Structure, matcher: StructureMatcher) -> 
     _check_lattices(answer, target, matcher)
     try:
         truth, given = prepare_once(target), prepare_crystal(answer)
-    except Unordered:
+    except NotPlainError:
         return None
     truth.niggli  # noqa: B018 (raises where the matcher does)
     if (figures := in_frame(truth, given)) is not None:
@@ -130,14 +134,18 @@ def _search(answer: Structure, target: Structure, matcher: StructureMatcher) -> 
     same_cell = np.array_equal(target.lattice.matrix, answer.lattice.matrix)
     if same_cell:
         given = given.sharing(truth.niggli)
-    mappings = truth.onto_itself if same_cell else find_mappings(truth.niggli, given.niggli)
-    _check_seconds(len(mappings), min(len(sites) for sites in truth.sites_of.values()), len(target))
-    found = search(truth, given, mappings)
-    if found.fits:
-        return _accepted(found.figures)
-    if found.open and any_fits(matcher, truth, given, len(mappings), found.open) is False:
-        return _REJECTED
-    return _REJECTED if found.fits is False else None
+    try:
+        mappings = truth.onto_itself if same_cell else find_mappings(truth.niggli, given.niggli)
+        _check_seconds(len(mappings), min(len(sites) for sites in truth.sites_of.values()), len(target))
+        found = search(truth, given, mappings)
+    except np.linalg.LinAlgError:  # an average of two lattices that is none
+        return None
+    if found.fits is not None:
+        return _accepted(found.figures) if found.fits else _REJECTED
+    fits = any_fits(matcher, truth, given, len(mappings), found.open) if found.open else None
+    if fits is None:
+        return None
+    return _accepted(_figures(matcher, target, answer)) if fits else _REJECTED
 
 
 def _check_search(answer: Structure, target: Structure, matcher: StructureMatcher) -> None:

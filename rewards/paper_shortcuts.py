@@ -31,10 +31,11 @@ IN_FRAME_BOUND = 1e-3  # the accuracy to which the two figures are promised
 LENGTH_TOLERANCE, ANGLE_TOLERANCE = 0.2, 5.0  # ltol and angle_tol of the protocol
 
 _MOST_PREPARED = 64
+_FARTHEST = 1000.0  # fractional: with many digits before the point, few are left behind it
 
 
-class Unordered(Exception):
-    """A site that more than one species share, or none fills: left to StructureMatcher."""
+class NotPlainError(Exception):
+    """A site that is not filled by exactly one atom, or far outside of the cell: left to StructureMatcher."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,20 +100,23 @@ def prepare_crystal(structure: Structure) -> PreparedCrystal:
     """Group the sites by species.
 
     Raises:
-        Unordered: if a site is not filled by exactly one atom.
+        NotPlainError: if a site is not filled by exactly one atom, or is many cells away.
     """
     species = []
     sites_of: dict[Any, list[int]] = {}
     for index, site in enumerate(structure):
         filled = site.species
         if len(filled) != 1 or filled.num_atoms != 1:
-            raise Unordered
+            raise NotPlainError
         species.append(next(iter(filled)))
         sites_of.setdefault(species[-1], []).append(index)
+    frac = np.asarray(structure.frac_coords, dtype=np.float64)
+    if not np.abs(frac).max(initial=0.0) < _FARTHEST:  # also where it is not a number
+        raise NotPlainError
     by_count = sorted(sites_of.items(), key=lambda item: len(item[1]))
     return PreparedCrystal(
         structure.lattice,
-        np.asarray(structure.frac_coords, dtype=np.float64),
+        frac,
         species,
         {symbol: np.array(sites) for symbol, sites in by_count},
     )
@@ -125,7 +129,7 @@ def prepare_once(target: Structure) -> PreparedCrystal:
     """The same for a target, kept while the target lives. It must not be changed in the meantime.
 
     Raises:
-        Unordered: as :func:`prepare_crystal`.
+        NotPlainError: as :func:`prepare_crystal`.
     """
     key = id(target)
     kept = _prepared.get(key)

@@ -15,7 +15,7 @@ from pymatgen.core.structure import Structure
 from rewards import paper, paper_shortcuts
 from rewards.matcher_search import search
 from rewards.paper import PaperComparison, compare_paper
-from rewards.paper_shortcuts import any_fits, find_mappings, in_frame, prepare_crystal, prepare_once
+from rewards.paper_shortcuts import NotPlainError, any_fits, find_mappings, in_frame, prepare_crystal, prepare_once
 from rewards.stages import Stage
 
 Change = Callable[[Structure, np.random.Generator], Structure]
@@ -198,6 +198,14 @@ def test_partial_occupancy_is_left_to_the_matcher(species: dict[str, float], mon
     monkeypatch.setattr(paper, "search", pytest.fail)
     target = Structure(CUBIC.lattice, [species, "Cl", "O", "O"], CUBIC.frac_coords)
     assert_equal(*both(target.copy(), target), "partial occupancy")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e20])
+def test_coordinates_without_digits_are_left_to_the_matcher(value: float) -> None:
+    answer = CUBIC.copy()
+    answer[0]._frac_coords = np.array([value, 0, 0])
+    with pytest.raises(NotPlainError):
+        prepare_crystal(answer)
 
 
 def test_a_target_is_prepared_once_and_forgotten_with_it() -> None:
