@@ -59,7 +59,7 @@ _SAME_FIGURE = 5e-4  # max_dist of candidates with the same rms; which of them t
 _TURN = 1 << 16  # steps of coarse coordinates: 16 bits wrap round at the cell's edge by themselves
 _SLACK = 3  # of these steps, for rounding
 _WITNESSES = 4
-_PAIRS_AT_ONCE = 1 << 18
+_PAIRS_AT_ONCE = 1 << 20
 _FORBIDDEN = 1e6  # squared length of a pair that is not admitted
 _HALF_SHELL = np.array([t for t in product((-1, 0, 1), repeat=3) if t > (0, 0, 0)], dtype=float)
 
