@@ -142,7 +142,7 @@ def _search(answer: Structure, target: Structure, matcher: StructureMatcher) -> 
         return None
     if found.fits is not None:
         return _accepted(found.figures) if found.fits else _REJECTED
-    fits = any_fits(matcher, truth, given, len(mappings), found.open) if found.open else None
+    fits = any_fits(matcher, target, answer, len(mappings), found.open) if found.open else None
     if fits is None:
         return None
     return _accepted(_figures(matcher, target, answer)) if fits else _REJECTED

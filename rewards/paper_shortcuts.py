@@ -269,8 +269,8 @@ def _average(aligned: FloatArray, other: FloatArray) -> FloatArray:
 
 def any_fits(
     matcher: StructureMatcher,
-    target: PreparedCrystal,
-    answer: PreparedCrystal,
+    target: Structure,
+    answer: Structure,
     mappings: int,
     candidates: Sequence[tuple[int, int]],
 ) -> bool | None:
@@ -283,11 +283,9 @@ def any_fits(
     Returns:
         None if it sees other mappings than those that they are numbered by.
     """
-    from pymatgen.core.structure import Structure
-
     ask: Any = matcher  # its methods are not typed
-    reduced = (Structure(each.niggli, each.species, each.reduced_frac) for each in (target, answer))
-    one, two, *_ = ask._preprocess(*reduced, skip_structure_reduction=True)
+    # By its own way from the structures that were read: the last bit of a coordinate may decide.
+    one, two, *_ = ask._preprocess(*ask._process_species([target, answer]))
     mask, sites, seed = ask._get_mask(one, two, 1, True)
     wanted: dict[int, list[int]] = {}
     for mapping, site in candidates:

@@ -188,9 +188,9 @@ def test_single_candidates_can_be_put_to_the_matcher() -> None:
     target, answer = prepare_crystal(CUBIC), prepare_crystal(other)
     mappings = find_mappings(target.niggli, answer.niggli)
     every = [(number, 0) for number in range(len(mappings))]
-    assert any_fits(matcher, target, target, len(mappings), every) is True
-    assert any_fits(matcher, target, answer, len(mappings), every) is bool(matcher.fit(CUBIC, other))
-    assert any_fits(matcher, target, answer, len(mappings) + 1, every[:0]) is None
+    assert any_fits(matcher, CUBIC, CUBIC, len(mappings), every) is True
+    assert any_fits(matcher, CUBIC, other, len(mappings), every) is bool(matcher.fit(CUBIC, other))
+    assert any_fits(matcher, CUBIC, other, len(mappings) + 1, every[:0]) is None
 
 
 @pytest.mark.parametrize("species", [{"Na": 0.5}, {"Na": 0.5, "K": 0.5}], ids=["half", "shared"])
