@@ -88,7 +88,8 @@ class RotateAround(Action):
         index = params["index"]
         return (
             f"Rotate all atoms within {params['radius']:.2f} Å of site {index} (taking the nearest periodic image of "
-            f"each; site {index} itself stays) by {params['angle']} degrees about the {sign}{'xyz'[axis]} axis through "
+            f"each; site {index} itself stays) by {params['angle']} degrees about the Cartesian "
+            f"{sign}{'xyz'[axis]} axis through "
             f"site {index}."
         )
 

@@ -54,9 +54,13 @@ class SuperCell(Action):
 
     def instruction(self, params: Params) -> str:
         a, b, c = params["factors"]
+        along = [
+            f"{factor} times as long along {axis}" if factor > 1 else f"unchanged along {axis}"
+            for factor, axis in zip(params["factors"], "abc", strict=True)
+        ]
         return (
-            f"Build the {a} x {b} x {c} supercell, filled with the repeated atoms: its cell is {a} times as long along "
-            f"a, {b} times as long along b and {c} times as long along c."
+            f"Build the {a} x {b} x {c} supercell, filled with the repeated atoms: its cell is {along[0]}, {along[1]} "
+            f"and {along[2]}."
         )
 
     def apply(self, crystal: Crystal, params: Params) -> Crystal:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from atomworld_env.cli.console import action_names, default_workers, print_json, progress_bar, stdout
+from atomworld_env.cli.console import action_names, default_workers, print_json, progress_bar, stdout, writable_file
 from atomworld_env.cli.options import ActionsOption, JsonOption, WorkersOption
 from atomworld_env.errors import UsageError
 
@@ -56,8 +56,8 @@ def audit(
             raise UsageError(f"unknown reward scheme {name!r}; choose from {', '.join(SCHEMES)}")
     if not chosen:
         raise UsageError(f"no reward scheme is given; choose from {', '.join(SCHEMES)}")
-    if out is not None and (out.is_dir() or not out.parent.is_dir()):
-        raise UsageError(f"cannot write {out}; give a file in a folder that exists")
+    if out is not None:
+        writable_file(out)
     names = action_names(actions)
     processes = workers or default_workers()
     functions = {name: SCHEMES[name] for name in chosen}

@@ -21,14 +21,21 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from typer.exceptions import TyperException
 
 from atomworld_env.actions import ACTIONS
 from atomworld_env.errors import UsageError
+from atomworld_env.structures.pool import StructurePool
 
-stdout = Console()
+NARROWEST = 110
+"""Columns that a table of ten edits needs; where there is no terminal there is no width either."""
+
+_terminal = Console()
+stdout = _terminal if _terminal.is_terminal else Console(width=max(NARROWEST, _terminal.width))
 stderr = Console(stderr=True)
 
 USAGE_STATUS = 2
+INTERRUPTED_STATUS = 130
 
 
 def default_workers() -> int:
@@ -73,6 +80,18 @@ def action_names(text: str | None) -> tuple[str, ...]:
     return names
 
 
+def writable_file(path: Path) -> Path:
+    """The path of a file that can be written, its folder made if it is missing; asked before long work.
+
+    Raises:
+        UsageError: if it cannot be written, or is a folder.
+    """
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; give the name of a file as --out")
+    writable_folder(path.parent)
+    return path
+
+
 def writable_folder(path: Path) -> Path:
     """The folder, made if it is missing.
 
@@ -104,17 +123,38 @@ def write_tables(path: Path, tables: Sequence[Table]) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}; choose another --out") from None
 
 
+def report_skipped(pool: StructurePool) -> None:
+    """Say on standard error which of the user's files are not in the pool, and why."""
+    if pool.skipped_files:
+        from atomworld_env.structures.cif_folder import skipped_report
+
+        for line in skipped_report(pool):
+            stderr.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
 def run(app: typer.Typer) -> None:
     """Run the application: a mistake of the user's ends in one line on standard error and status 2."""
     try:
-        app()
+        status = app(standalone_mode=False) or 0
+        if status == INTERRUPTED_STATUS:  # how Typer hands on a Ctrl-C
+            stderr.print("stopped; what was finished is on disk, continue with --resume where the command has it")
+        sys.exit(status)
     except UsageError as error:
-        stderr.print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(USAGE_STATUS)
+        _fail(str(error))
     except BrokenPipeError:
         # Whoever read the output (head, less) has gone; nothing more can be said there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except KeyboardInterrupt:
-        stderr.print("stopped; what was finished is on disk, continue with --resume where the command has it")
-        sys.exit(130)
+    except TyperException as error:  # a missing or unknown option, a number out of range
+        command = getattr(getattr(error, "ctx", None), "command_path", "atomworld")
+        words = error.format_message() if hasattr(error, "format_message") else str(error)
+        # Called without a command, the program has shown its help already.
+        if type(error).__name__ != "NoArgsIsHelpError":
+            _fail(f"{words.rstrip('.')}; see `{command} --help`")
+        sys.exit(USAGE_STATUS)
+
+
+def _fail(words: str) -> None:
+    one_line = " ".join(words.split("\n"))
+    stderr.print(f"error: {one_line}", style="red", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(USAGE_STATUS)

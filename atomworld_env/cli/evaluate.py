@@ -13,6 +13,7 @@ from atomworld_env.cli.console import (
     print_json,
     progress_bar,
     stdout,
+    writable_file,
     writable_folder,
     write_tables,
 )
@@ -123,6 +124,8 @@ def table(
     from atomworld_env.evaluation.run import stored_results
     from atomworld_env.evaluation.summary import comparison_tables, summarise
 
+    if out is not None:
+        writable_file(out)
     summaries = {}
     for folder in runs:
         name = str(read_manifest(folder)["config"]["policy"])

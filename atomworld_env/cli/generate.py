@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from atomworld_env.cli.console import action_names, print_json, progress_bar, stdout, writable_folder
+from atomworld_env.cli.console import action_names, print_json, progress_bar, report_skipped, stdout, writable_folder
 from atomworld_env.cli.options import (
     ActionsOption,
     CifStyleOption,
@@ -53,6 +53,7 @@ def generate(
     The settings of a named suite give the same bytes on every machine; with other settings the suite is called
     "custom".
     """
+    from atomworld_env.structures.pool import load_pool
     from atomworld_env.tasks.card import suite_card
     from atomworld_env.tasks.sampler import SamplerConfig
     from atomworld_env.tasks.suite import RECIPES, make_suite
@@ -73,6 +74,8 @@ def generate(
     if recipe != named:
         recipe = replace(recipe, name="custom")
     folder = writable_folder(out)
+    pool_read = load_pool(pool)
+    report_skipped(pool_read)
     done = 0
     with progress_bar("making tasks", per_action * len(config.actions), quiet=json) as advance:
 
@@ -81,9 +84,9 @@ def generate(
             done += 1
             advance(done, f"making tasks: {action}")
 
-        made = make_suite(recipe, progress=count)
+        made = make_suite(recipe, pool=pool_read, progress=count)
     made.write(folder)
-    (folder / "card.md").write_text(suite_card(made, recipe), encoding="utf-8")
+    (folder / "card.md").write_text(suite_card(made, recipe, pool_read), encoding="utf-8")
     if json:
         print_json(made.summary())
         return

@@ -10,7 +10,7 @@ import typer
 ActionsOption = Annotated[
     str | None, typer.Option("--actions", help="Comma-separated names of edits; all ten when not given.")
 ]
-SplitOption = Annotated[str, typer.Option(help="Split of prototype families: train, validation or test.")]
+SplitOption = Annotated[str, typer.Option(help="Split of prototype families: train, validation, test or all.")]
 PoolOption = Annotated[
     str, typer.Option(help='Structures: "aflow" (embedded), or a folder, .zip, .tar.gz or file of CIFs.')
 ]

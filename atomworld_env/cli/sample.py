@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from atomworld_env.cli.console import action_names, print_json, stdout
+from atomworld_env.cli.console import action_names, print_json, report_skipped, stdout
 from atomworld_env.cli.options import (
     CifStyleOption,
     DecimalsOption,
@@ -55,7 +55,9 @@ def sample(
         cif_style=cif_style,  # type: ignore[arg-type]  # checked by SamplerConfig
         decimals=decimals,
     )
-    task = TaskSampler(config).sample(seed, action)
+    sampler = TaskSampler(config)
+    report_skipped(sampler.pool)
+    task = sampler.sample(seed, action)
     if json:
         print_json(task.to_json())
         return

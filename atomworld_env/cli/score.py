@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import IO, Annotated, Any
 
 import typer
 
-from atomworld_env.cli.console import default_workers, progress_bar, stderr
+from atomworld_env.cli.console import default_workers, progress_bar, stderr, writable_file
 from atomworld_env.cli.options import EngineOption, StrictTagsOption, ToleranceOption, WorkersOption
 from atomworld_env.errors import UsageError
 
@@ -62,9 +63,17 @@ def score(
 
     if profile not in ("strict", "paper", "both"):
         raise UsageError(f"unknown profile {profile!r}; choose from strict, paper, both")
+    if not tolerance < inf:
+        raise UsageError(f"the tolerance must be a number of Å, got {tolerance}")
+    if out is not None:
+        writable_file(out)
+        if out.exists() and answers.exists() and out.samefile(answers):
+            raise UsageError(f"--out is the file of answers itself ({answers}); choose another --out")
     if engine not in ENGINES:
         raise UsageError(f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}")
     stored = list(read_answers(answers, profile))
+    if not stored:
+        raise UsageError(f'{answers} holds no answers; a line is {{"id", "target", "answer"}}')
     processes = min(workers or default_workers(), max(1, len(stored)))
     right = {"strict": 0, "paper": 0}
     with (
@@ -111,9 +120,10 @@ def read_answers(path: Path, profile: str) -> Iterator[StoredAnswer]:
             continue
         where = f"{path}, line {number}"
         try:
-            record = json_module.loads(line)
-        except ValueError as error:
-            raise UsageError(f"{where}: not JSON ({error}); mend or delete the line") from None
+            record = json_module.loads(line, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+            raise UsageError(f"{where}: not JSON ({reason}); mend or delete the line") from None
         if not isinstance(record, dict):
             raise UsageError(f'{where}: not a JSON object; a line is {{"id", "target", "answer"}}')
         for key in ("id", "target", "answer"):
@@ -132,6 +142,10 @@ def read_answers(path: Path, profile: str) -> Iterator[StoredAnswer]:
                 ) from None
             checked.add(record["target"])
         yield StoredAnswer(record["id"], record["target"], record["answer"], record.get("structure"))
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no JSON number")
 
 
 @contextmanager

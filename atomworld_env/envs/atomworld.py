@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -13,15 +15,15 @@ from gymnasium.error import ResetNeeded
 from atomworld_env.actions import ACTIONS
 from atomworld_env.envs.text_space import TextSpace
 from atomworld_env.errors import UsageError
-from atomworld_env.families.edits import CrystalEdits, prepared
+from atomworld_env.families.edits import CrystalEdits
 from atomworld_env.families.family import Family
 from atomworld_env.prompts.prompt import PromptTemplate, load_template
 from atomworld_env.structures.cif import CifStyle
 from atomworld_env.structures.pool import StructurePool
-from atomworld_env.tasks.sampler import SamplerConfig
+from atomworld_env.tasks.sampler import DISCRIMINATING_DISPLACEMENT, SamplerConfig
 from atomworld_env.tasks.suite import Suite, load_suite
-from atomworld_env.tasks.task import Task
-from rewards import SCHEMES, TargetError, Verdict, components, reward
+from atomworld_env.tasks.task import Task, usable
+from rewards import SCHEMES, Verdict, components, reward
 from rewards.cif_reading import ENGINES
 
 PROFILES = ("strict", "paper", "both")
@@ -56,8 +58,10 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
     Every step terminates the episode. It is never truncated.
 
     ## Arguments
-    * `suite`: a suite's name, a file or folder of tasks, or a `Suite`; then the sampling arguments are not used.
-    * `actions`, `split`, `pool`, `min_sites`, `max_sites`, `difficulty`, `cif_style`, `decimals`: what tasks are
+    * `suite`: a suite's name, a file or folder of tasks, or a `Suite`; then the sampling arguments but `actions` are
+      not used.
+    * `actions`: names of edits; all ten when not given.
+    * `split`, `pool`, `min_sites`, `max_sites`, `difficulty`, `cif_style`, `decimals`: what tasks are
       sampled from, see `atomworld_env.tasks.sampler.SamplerConfig`; `sampler` gives a whole `SamplerConfig` instead.
       `pool` may also be a `StructurePool`, so that several environments share one that was slow to read.
     * `reward_scheme`: one of the schemes above.
@@ -86,8 +90,8 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
     def __init__(
         self,
         *,
-        suite: str | Suite | None = None,
-        actions: str | Sequence[str] = tuple(ACTIONS),
+        suite: str | Path | Suite | None = None,
+        actions: str | Sequence[str] | None = None,
         split: str = "train",
         pool: str | StructurePool = "aflow",
         min_sites: int = 10,
@@ -112,14 +116,20 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
             raise UsageError(f"unknown render mode {render_mode!r}; choose from ansi, rgb_array")
         if engine not in ENGINES:
             raise UsageError(f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}")
-        if not 0 < tolerance < inf:
-            raise UsageError(f"the tolerance must be a positive number of Å, got {tolerance}")
+        if not isinstance(tolerance, int | float) or not 0 < tolerance < inf:
+            raise UsageError(f"the tolerance must be a positive number of Å, got {tolerance!r}")
+        if tolerance >= DISCRIMINATING_DISPLACEMENT:
+            warnings.warn(
+                f"tasks are made so that the unchanged input is wrong by {DISCRIMINATING_DISPLACEMENT} Å or more; with "
+                f"a tolerance of {tolerance} Å it may be right",
+                stacklevel=2,
+            )
+        names = (actions,) if isinstance(actions, str) else None if actions is None else tuple(actions)
         if sampler is None:
-            names = (actions,) if isinstance(actions, str) else tuple(actions)
             sampler = SamplerConfig(
                 pool=pool if isinstance(pool, str) else pool.name,
                 split=split,
-                actions=names,
+                actions=tuple(ACTIONS) if names is None else names,
                 min_sites=min_sites,
                 max_sites=max_sites,
                 difficulty=difficulty,
@@ -135,7 +145,9 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
             strict_tags=strict_tags,
             engine=engine,
         )
-        self.suite = load_suite(suite) if isinstance(suite, str) else suite
+        self.suite = load_suite(suite) if isinstance(suite, str | Path) else suite
+        if self.suite is not None and names is not None:
+            self.suite = self.suite.restricted(names)
         self.reward_scheme = reward_scheme
         # The `paper` scheme needs the paper verdict; the strict one is always reported beside it.
         self.profile = "both" if profile == "paper" or reward_scheme == "paper" else profile
@@ -181,10 +193,9 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
                 task = self.suite.by_id(task)
             elif not isinstance(task, Task):
                 task = Task.from_json(task)
-            prepared(task.target)
-        except (TargetError, ValueError) as error:
+            return usable(task)
+        except ValueError as error:
             raise UsageError(f"this task cannot be used: {error}") from None
-        return task
 
     def step(self, action: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Verify and reward the answer; the episode ends.

@@ -100,9 +100,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         raise UsageError(f"{folder} holds no run (no {MANIFEST}); make one with `atomworld evaluate`") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not readable: {error}; delete the folder and evaluate anew") from None
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("config"), dict):
+    if not isinstance(manifest, dict) or "policy" not in (manifest.get("config") or ()):
         raise UsageError(f"{path} is not the manifest of a run; delete the folder and evaluate anew")
     return manifest
 

@@ -12,7 +12,7 @@ from typing import Any
 from atomworld_env.envs.atomworld import AtomWorldEnv
 from atomworld_env.errors import UsageError
 from atomworld_env.evaluation.manifest import RunConfig, start_folder
-from atomworld_env.evaluation.stepping import Attempt, Notify, step_all
+from atomworld_env.evaluation.stepping import OUTCOME_KEYS, Attempt, Notify, step_all
 from atomworld_env.policies.policy import Policy, Question
 from atomworld_env.prompts.prompt import PromptTemplate
 from atomworld_env.tasks.suite import Suite
@@ -149,12 +149,13 @@ def read_results(path: Path) -> Iterable[Record]:
     Raises:
         UsageError: naming file and line, if one is broken.
     """
-    with path.open(encoding="utf-8") as file:
+    needed = {"index", "action", "orthogonal", *OUTCOME_KEYS}
+    with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, start=1):
             try:
                 record = json.loads(line)
-                missing = {"index", "action", "reward", "success"} - set(record)
-            except (ValueError, TypeError) as error:
+                missing = needed - set(record)
+            except (ValueError, TypeError, RecursionError) as error:
                 raise UsageError(f"{path}, line {number}: not JSON ({error}); delete the line and --resume") from None
             if missing:
                 raise UsageError(f"{path}, line {number}: lacks {sorted(missing)[0]}; delete the line and --resume")

@@ -70,11 +70,13 @@ _INFO_KEYS = (
     "verdict_strict", "success", "max_displacement", "verdict_paper", "success_paper", "rmsd", "max_dist", "message",
 )  # fmt: skip
 
+OUTCOME_KEYS = ("reward", *_INFO_KEYS, "seconds")
+"""The keys of every outcome."""
+
 
 def outcome(**values: Any) -> Outcome:
     """An outcome with every key, numbers that do not exist as None."""
-    keys = ("reward", *_INFO_KEYS, "seconds")
-    return {key: _jsonable(values.get(key)) for key in keys}
+    return {key: _jsonable(values.get(key)) for key in OUTCOME_KEYS}
 
 
 def _jsonable(value: Any) -> Any:

@@ -12,6 +12,7 @@ from atomworld_env.actions.action import Params
 from atomworld_env.structures.contacts import covalent_radius
 from atomworld_env.structures.crystal import Crystal
 from atomworld_env.structures.images import nearest_image
+from atomworld_env.structures.pool import StructurePool
 from atomworld_env.tasks.sampler import TaskSampler, drawable_elements
 from atomworld_env.tasks.suite import Suite, SuiteRecipe
 from atomworld_env.tasks.task import Task
@@ -50,16 +51,17 @@ MEASURES: dict[str, dict[str, Measure]] = {
 """The numbers of each edit that acceptance may shift."""
 
 
-def suite_card(suite: Suite, recipe: SuiteRecipe) -> str:
+def suite_card(suite: Suite, recipe: SuiteRecipe, pool: StructurePool | None = None) -> str:
     """The card as Markdown: spread, acceptance, reasons for refusal, and parameters as drawn and as accepted."""
-    sampler = TaskSampler(recipe.config)
+    sampler = TaskSampler(recipe.config, pool=pool)
     config = recipe.config
     lines = [
         f"# Suite {suite.name}",
         "",
         f"{len(suite.tasks)} tasks, {recipe.per_action} for each of {len(config.actions)} edits; fingerprint "
         f"`{suite.fingerprint}`, version `{sampler.version}`, seed {recipe.seed}. Structures of {config.min_sites} to "
-        f"{config.max_sites} sites of pool {config.pool}, split {config.split}.",
+        f"{config.max_sites} sites of pool {config.pool}, split {config.split or 'all'}.",
+        *(f"Left out of the pool: {count} files, {reason}." for reason, count in sampler.pool.skipped.most_common()),
         "",
         "## Spread",
         "",

@@ -27,6 +27,12 @@ from rewards import Arrangement, Baseline, compare_strict
 GENERATOR_VERSION = "1"
 """Moves when the same seed gives other tasks."""
 
+ALL_SPLITS = "all"
+
+STRUCTURES_BEFORE_ANOTHER_EDIT = 40
+"""Structures tried for an edit that was drawn, not asked for, before another one is drawn: some pools and difficulty
+ranges do not admit every edit, and a training run must not end for that."""
+
 DISCRIMINATING_DISPLACEMENT = 0.3
 """Å. An unchanged input must be at least this far from the target where the composition does not tell them apart."""
 
@@ -37,7 +43,7 @@ class SamplerConfig:
 
     Attributes:
         pool: "aflow" (embedded) or a folder, archive or file of CIFs.
-        split: train, validation, test, or None for all families.
+        split: train, validation, test, or "all" (or None) for all families.
         actions: names of the edits drawn from, evenly.
         min_sites, max_sites: bounds on the sites of the input.
         difficulty: lowest and highest difficulty score accepted, 0 … 1.
@@ -45,7 +51,7 @@ class SamplerConfig:
         decimals: of the printed fractional coordinates, 2 … 8.
         contact_factor: see :mod:`atomworld_env.structures.contacts`; 0 switches the contact rule off.
         max_draws: draws on one structure before another is taken.
-        max_structures: structures tried for one task before giving up.
+        max_structures: structures tried for one edit before giving up.
         edits: the edits with their parameter ranges.
     """
 
@@ -67,8 +73,19 @@ class SamplerConfig:
         if unknown or not self.actions:
             named = f"unknown action {unknown[0]!r}" if unknown else "no action is given"
             raise UsageError(f"{named}; choose from {', '.join(self.edits)}")
+        if self.split == ALL_SPLITS:
+            object.__setattr__(self, "split", None)
         if self.split is not None and self.split not in SPLITS:
-            raise UsageError(f"unknown split {self.split!r}; choose from {', '.join(SPLITS)}")
+            raise UsageError(f"unknown split {self.split!r}; choose from {', '.join(SPLITS)}, {ALL_SPLITS}")
+        try:
+            low, high = self.difficulty
+            in_order = 0 <= low <= high
+        except (TypeError, ValueError):
+            in_order = False
+        if not in_order:
+            raise UsageError(
+                f"difficulty must be two scores, lowest first, such as (0.2, 0.5), got {self.difficulty!r}"
+            )
         if self.cif_style not in CIF_STYLES:
             raise UsageError(f"unknown CIF style {self.cif_style!r}; choose from {', '.join(CIF_STYLES)}")
         if not 2 <= self.decimals <= TARGET_DECIMALS:
@@ -140,10 +157,11 @@ class TaskSampler:
         """The task of a seed: a family is drawn evenly, then one of its structures, then the edit's parameters.
 
         Args:
-            action: name of the edit; drawn evenly from the configured ones when not given.
+            action: name of the edit. When not given it is drawn evenly from the configured ones, and another one if no
+                structure tried admits it.
 
         Raises:
-            UsageError: if the action is not configured or no structure of the pool admits it.
+            UsageError: if the action is not known, or no structure tried admits it (without an action: any of them).
         """
         if action is not None and action not in self.config.edits:
             raise UsageError(f"unknown action {action!r}; choose from {', '.join(self.config.edits)}")
@@ -151,22 +169,38 @@ class TaskSampler:
             raise UsageError(f"a seed must be 0 or larger, got {seed}")
         split = -1 if self.config.split is None else SPLITS.index(self.config.split)
         rng = np.random.default_rng(np.random.SeedSequence([seed, split + 1]))
-        name = self.config.actions[rng.integers(len(self.config.actions))] if action is None else action
-        for _ in range(self.config.max_structures):
-            members = self.families[self._family_names[rng.integers(len(self._family_names))]]
-            entry = members[rng.integers(len(members))]
-            task = self.edit(entry, name, int(rng.integers(2**53)))
+        if action is not None:
+            task = self._on_some_structure(action, rng, self.config.max_structures)
             if task is not None:
                 return task
+            raise UsageError(self._refusal((action,)))
+        left = list(self.config.actions)
+        while left:
+            name = left.pop(int(rng.integers(len(left))))
+            task = self._on_some_structure(name, rng, min(STRUCTURES_BEFORE_ANOTHER_EDIT, self.config.max_structures))
+            if task is not None:
+                return task
+        raise UsageError(self._refusal(self.config.actions))
+
+    def _on_some_structure(self, action: str, rng: np.random.Generator, most: int) -> Task | None:
+        for _ in range(most):
+            members = self.families[self._family_names[rng.integers(len(self._family_names))]]
+            entry = members[rng.integers(len(members))]
+            task = self.edit(entry, action, int(rng.integers(2**53)))
+            if task is not None:
+                return task
+        return None
+
+    def _refusal(self, actions: Sequence[str]) -> str:
         reasons = ", ".join(
             f"{reason} ({count})"
             for counter in (self.counts.unsuitable, self.counts.rejected)
             for (of, reason), count in counter.most_common()
-            if of == name
+            if of in actions
         )
-        raise UsageError(
-            f"no well-posed {name} task in {self.config.max_structures} structures of pool {self.pool.name!r}: "
-            f"{reasons}; widen the site range, the difficulty or the parameter ranges"
+        return (
+            f"pool {self.pool.name!r} gave no well-posed task of {', '.join(actions)}: {reasons}; widen the site "
+            "range, the difficulty or the parameter ranges"
         )
 
     def edit(self, entry: PoolEntry, action: str, seed: int, *, suite: str = "") -> Task | None:
@@ -210,6 +244,10 @@ class TaskSampler:
     def _checked(self, edit: Action, crystal: Crystal, params: Params) -> tuple[Crystal, Baseline, dict[str, float]]:
         edit.check(crystal, params)
         target = edit.apply(crystal, params)
+        hardness = difficulty(edit, crystal, params, target)
+        low, high = self.config.difficulty
+        if not low <= hardness["score"] <= high:
+            raise RejectedDraw("outside the difficulty asked for")
         if self.config.contact_factor > 0:
             touched = edit.touched(crystal, params)
             if touched and smallest_contact_ratio(target, touched)[0] < self.config.contact_factor:
@@ -222,10 +260,6 @@ class TaskSampler:
             displacement is None or displacement < DISCRIMINATING_DISPLACEMENT
         ):
             raise RejectedDraw("the unchanged input would be almost right")
-        hardness = difficulty(edit, crystal, params, target)
-        low, high = self.config.difficulty
-        if not low <= hardness["score"] <= high:
-            raise RejectedDraw("outside the difficulty asked for")
         # Rounded, because the last bits differ from one processor to the next and the record's bytes must not.
         baseline = Baseline(
             stage=unchanged.stage,

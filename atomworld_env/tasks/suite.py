@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from atomworld_env.errors import UsageError
-from atomworld_env.structures.pool import PoolEntry
+from atomworld_env.structures.pool import PoolEntry, StructurePool
 from atomworld_env.tasks.sampler import SamplerConfig, SamplingCounts, TaskSampler
 from atomworld_env.tasks.task import Task, dump_line, read_jsonl, read_parquet, write_jsonl, write_parquet
 
@@ -93,6 +93,7 @@ class Suite:
         Each file is replaced in one go, so that a stop in the middle leaves whole files.
         """
         folder.mkdir(parents=True, exist_ok=True)
+        refuse_another_suite(folder, self.fingerprint)
         summary = json.dumps(self.summary(), indent=2) + "\n"
         writers: dict[str, Callable[[Path], object]] = {
             "tasks.jsonl": lambda path: write_jsonl(self.tasks, path),
@@ -128,15 +129,32 @@ RECIPES = {
 """AtomMotor-2K: ten edits x 250 tasks on structures of 10-100 sites, all from the test split."""
 
 
-def make_suite(recipe: SuiteRecipe, *, progress: Progress | None = None) -> Suite:
+def refuse_another_suite(folder: Path, fingerprint: str) -> None:
+    """Keep a suite that is there from being written over by another one.
+
+    Raises:
+        UsageError: if the folder holds a suite with another fingerprint.
+    """
+    try:
+        stored = json.loads((folder / "suite.json").read_text(encoding="utf-8"))["fingerprint"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if stored != fingerprint:
+        raise UsageError(f"{folder} holds another suite (fingerprint {stored}); delete it or choose another --out")
+
+
+def make_suite(recipe: SuiteRecipe, *, pool: StructurePool | None = None, progress: Progress | None = None) -> Suite:
     """Make a suite: each edit on `per_action` structures, no two of one family, composition and number of sites.
 
     Families take turns, so that every edit is spread over as many of them as admit it.
 
+    Args:
+        pool: the configured pool, where it has been read already.
+
     Raises:
         UsageError: if the pool has too few structures for an edit.
     """
-    sampler = TaskSampler(recipe.config)
+    sampler = TaskSampler(recipe.config, pool=pool)
     columns = [
         list(_tasks_of_one_edit(sampler, recipe, action, number, progress))
         for number, action in enumerate(recipe.config.actions)

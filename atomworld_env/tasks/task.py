@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from atomworld_env.actions import ACTIONS
 from atomworld_env.errors import UsageError
 from atomworld_env.structures.cif import read_p1_cif
 from atomworld_env.structures.crystal import TARGET_DECIMALS, Crystal
-from rewards import Baseline
+from rewards import Baseline, TargetError, prepare_target
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,30 @@ def _as_written(value: Any) -> Any:
     return round(value, TARGET_DECIMALS) if isinstance(value, float) else value
 
 
+def usable(task: Task) -> Task:
+    """The task, once its edit is known, its parameters are complete and both its structures can be read.
+
+    Raises:
+        ValueError: in one line, naming what is wrong. (A ground truth that cannot be read is refused here, when it is
+            loaded, and never in a step.)
+    """
+    if task.action not in ACTIONS:
+        raise ValueError(f"unknown action {task.action!r}; choose from {', '.join(ACTIONS)}")
+    try:
+        ACTIONS[task.action].instruction(task.params)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"the parameters do not fit {task.action} ({type(error).__name__}: {error})") from None
+    if not isinstance(task.difficulty.get("level"), int | float):
+        raise ValueError("difficulty lacks its level")
+    for name, cif in (("structure", task.structure), ("target", task.target)):
+        try:
+            _ = prepare_target(cif).arrangement
+        except TargetError as error:
+            raise ValueError(f"the {name} cannot be used: {error}") from None
+    _ = task.crystal, task.target_crystal
+    return task
+
+
 def dump_line(task: Task) -> str:
     """The task as one line of JSON Lines, without the newline; equal tasks give equal bytes."""
     return json.dumps(task.to_json(), ensure_ascii=False, separators=(", ", ": "))
@@ -132,10 +157,11 @@ def read_jsonl(path: Path) -> Iterator[Task]:
             if not line.strip():
                 continue
             try:
-                task = Task.from_json(json.loads(line))
-                _ = task.crystal, task.target_crystal
-            except ValueError as error:
-                reason = f"not JSON ({error.msg})" if isinstance(error, json.JSONDecodeError) else str(error)
+                task = usable(Task.from_json(json.loads(line)))
+            except (ValueError, RecursionError) as error:
+                reason = str(error)
+                if isinstance(error, json.JSONDecodeError | RecursionError):
+                    reason = f"not JSON ({getattr(error, 'msg', 'nested too deep')})"
                 raise UsageError(
                     f"{path}, line {number}: {reason}; mend or delete the line, or make the file anew with "
                     "`atomworld generate`"
@@ -167,8 +193,7 @@ def read_parquet(path: Path) -> Iterator[Task]:
         raise UsageError(f"{path} is not a Parquet file: {str(error).splitlines()[0]}") from None
     for number, row in enumerate(rows):
         try:
-            task = Task.from_json(row)
-            _ = task.crystal, task.target_crystal
+            task = usable(Task.from_json(row))
         except ValueError as error:
             raise UsageError(f"{path}, row {number}: {error}; make the file anew with `atomworld generate`") from None
         yield task

@@ -138,7 +138,7 @@ def test_two_sites_are_needed(box):
 def test_instruction_contains_every_parameter_as_used(numbers_in, axis, name):
     text = ROTATE.instruction(params(2.5, angle=137, axis=axis, index=12))
     assert Counter(numbers_in(text)) == {"12": 3, "2.50": 1, "137": 1}
-    assert f"about the {name} axis through site 12" in text
+    assert f"about the Cartesian {name} axis through site 12" in text
     assert "within 2.50 Å of site 12" in text
     assert "by 137 degrees" in text
     assert "nearest periodic image of each" in text

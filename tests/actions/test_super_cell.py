@@ -87,8 +87,8 @@ def test_targets_have_at_most_400_sites(sites, suitable):
 
 def test_instruction_contains_every_factor(numbers_in):
     text = SUPER.instruction({"factors": [2, 1, 3]})
-    assert numbers_in(text) == ["2", "1", "3", "2", "1", "3"]
-    for phrase in ("2 times as long along a", "along b", "3 times as long along c"):
+    assert numbers_in(text) == ["2", "1", "3", "2", "3"]
+    for phrase in ("2 times as long along a", "unchanged along b", "3 times as long along c"):
         assert phrase in text
 
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -196,3 +198,81 @@ class TestScore:
 
     def test_a_missing_file_is_named(self) -> None:
         assert "cannot read nowhere.jsonl" in refused("score", "nowhere.jsonl")
+
+
+class TestMistakes:
+    """Whatever is wrong with what the user gave, it ends in one line, before any long work."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            pytest.param(["evaluate", "--policy", "noop"], "Missing option '--out'", id="missing-option"),
+            pytest.param(["sample", "--seed", "-1"], "--seed", id="out-of-range"),
+            pytest.param(["sample", "--colour", "red"], "No such option", id="unknown-option"),
+            pytest.param(["paint"], "No such command 'paint'", id="unknown-command"),
+            pytest.param(["score", "a.jsonl", "--out", "."], "is a folder", id="out-is-a-folder"),
+            pytest.param(["score", "a.jsonl", "--tolerance", "inf"], "tolerance", id="tolerance"),
+            pytest.param(["score", "a.jsonl", "--engine", "warp"], "unknown engine 'warp'", id="engine"),
+            pytest.param(["audit", "--out", "/proc/x/report.md"], "cannot write to /proc/x", id="audit-out"),
+            pytest.param(["generate", "--split", "dev", "--out", "x"], "unknown split 'dev'", id="split"),
+        ],
+    )
+    def test_one_line(self, arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        assert words in refused(*arguments)
+
+    def test_the_answers_are_not_written_over(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.jsonl"
+        path.write_text("{}\n")
+        assert "choose another --out" in refused("score", str(path), "--out", str(path))
+        assert path.read_text() == "{}\n"
+
+    def test_an_empty_file_of_answers_is_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.jsonl"
+        path.write_text("\n")
+        assert "holds no answers" in refused("score", str(path))
+
+    def test_another_suite_is_not_written_over(self, small_suite_folder: Path) -> None:
+        before = (small_suite_folder / "tasks.jsonl").read_bytes()
+        arguments = ["--per-action", "1", "--actions", "remove", "--out", str(small_suite_folder)]
+        assert "holds another suite" in refused("generate", *arguments)
+        assert (small_suite_folder / "tasks.jsonl").read_bytes() == before
+
+    @pytest.mark.parametrize(
+        ("manifest", "results"),
+        [
+            pytest.param('{"config": {}}', "", id="manifest"),
+            pytest.param('{"config": {"policy": "x"}}', '{"index": 0}\n', id="keys"),
+            pytest.param('{"config": {"policy": "x"}}', "\udcff\n", id="no-text"),
+            pytest.param('{"config": {"policy": "x"}}', "[" * 100_000 + "\n", id="too-deep"),
+        ],
+    )
+    def test_a_damaged_run_has_no_table(self, manifest: str, results: str, tmp_path: Path) -> None:
+        (tmp_path / "manifest.json").write_text(manifest)
+        (tmp_path / "results.jsonl").write_text(results, errors="surrogateescape")
+        assert str(tmp_path) in refused("table", str(tmp_path))
+
+    def test_skipped_files_of_a_pool_are_named(self, tmp_path: Path, small_suite: Suite) -> None:
+        pool = tmp_path / "pool"
+        pool.mkdir()
+        (pool / "good.cif").write_text(small_suite.tasks[0].structure)
+        (pool / "bad.cif").write_text("no crystal\n")
+        ended = atomworld("sample", "--pool", str(pool), "--split", "all", "--action", "remove")
+        assert ended.returncode == 0, ended.stderr
+        assert "bad.cif" in ended.stderr
+
+
+@pytest.mark.slow
+def test_control_c_says_that_the_rest_can_be_resumed(small_suite_folder: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "atomworld_env.cli.app", "evaluate", "--policy", "oracle", "--engine", "reference"]
+    command += ["--suite", str(small_suite_folder), "--out", str(tmp_path / "run"), "--workers", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    results = tmp_path / "run" / "results.jsonl"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (results.exists() and results.stat().st_size):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "continue with --resume" in errors
+    assert "Traceback" not in errors

@@ -104,7 +104,7 @@ def test_an_answer_that_outlasts_the_limit_is_a_timeout_and_the_rest_go_on(small
     # is put on every answer, so only the kind of ending is looked at.
     tasks = small_suite.restricted(["super_cell"], 2).tasks
     attempts = [Attempt(k, task, f"<cif>{task.target}</cif>", True) for k, task in enumerate(tasks)]
-    outcomes = list(step_all(attempts, workers=1, time_limit=0.01, arguments={}))
+    outcomes = list(step_all(attempts, workers=1, time_limit=0.005, arguments={"engine": "reference"}))
     assert len(outcomes) == len(tasks)
     assert {outcome["verdict_strict"] for _, outcome in outcomes} == {"timeout"}
     assert all(outcome["reward"] == 0.0 and outcome["success"] is False for _, outcome in outcomes)

@@ -324,7 +324,9 @@ def test_draws_and_structures_that_gave_nothing_are_counted():
 def test_an_edit_that_nothing_admits_says_why():
     pool = pool_of(box(("Na", (0, 0, 0))))
     sampler = TaskSampler(SamplerConfig(split=None, min_sites=1, actions=("swap",)), pool=pool)
-    with pytest.raises(UsageError, match=r"^no well-posed swap task [^\n]*two elements are needed \(200\)[^\n]*$"):
+    with pytest.raises(
+        UsageError, match=r"^pool [^\n]*no well-posed task of swap: two elements are needed \(\d+\)[^\n]*$"
+    ):
         sampler.sample(0)
 
 
@@ -388,3 +390,29 @@ def test_the_version_names_generator_and_pool():
 
 def test_one_site_is_enough_for_nothing_to_remain():
     assert Remove().unsuitable(box(("Na", (0, 0, 0)))) == "nothing would remain"
+
+
+def test_a_pool_without_some_edits_gives_the_others() -> None:
+    """A training run on silicon must not end because silicon has nothing to swap."""
+    silicon = Crystal.printed(
+        (5.43, 5.43, 5.43, 90, 90, 90),
+        ("Si",) * 8,
+        np.array([[0, 0, 0], [0, 2, 2], [2, 0, 2], [2, 2, 0], [1, 1, 1], [1, 3, 3], [3, 1, 3], [3, 3, 1]]) / 4,
+    )
+    pool = StructurePool("mine", "1", [row_of("si", "si", "by hand", silicon)])
+    sampler = TaskSampler(SamplerConfig(split="all", min_sites=2), pool=pool)
+    actions = {sampler.sample(seed).action for seed in range(40)}
+    assert "swap" not in actions
+    assert {"remove", "add", "super_cell"} <= actions
+
+
+def test_a_difficulty_that_some_edits_never_reach_gives_the_others() -> None:
+    sampler = TaskSampler(SamplerConfig(difficulty=(0.6, 1.0)))
+    tasks = [sampler.sample(seed) for seed in range(6)]
+    assert all(task.difficulty["score"] >= 0.6 for task in tasks)
+
+
+@pytest.mark.parametrize("difficulty", [5, (0.5,), (0.5, 0.2), ("a", "b")])
+def test_a_difficulty_that_is_no_range_is_refused(difficulty) -> None:
+    with pytest.raises(UsageError, match="difficulty must be two scores"):
+        SamplerConfig(difficulty=difficulty)

@@ -192,3 +192,43 @@ def test_a_broken_row_names_file_and_row(tasks, tmp_path):
     write_parquet([tasks[0], replace(tasks[1], target="data_x")], path)
     with pytest.raises(UsageError, match=r"^[^\n]*mine\.parquet, row 1: [^\n]*$"):
         list(read_parquet(path))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        pytest.param({"action": "fly"}, "unknown action 'fly'; choose from change", id="action"),
+        pytest.param({"params": {}}, "the parameters do not fit move", id="params"),
+        pytest.param({"difficulty": {}}, "difficulty lacks its level", id="difficulty"),
+        pytest.param({"structure": "junk"}, "the structure cannot be used", id="structure"),
+        pytest.param({"target": "data_x"}, "the target cannot be used", id="target"),
+    ],
+)
+def test_a_task_that_cannot_be_used_is_refused_when_it_is_loaded(change, reason, tmp_path):
+    record = sample_task("move", seed=1).to_json()
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(json.dumps(record) + "\n" + json.dumps(record | change) + "\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=rf"line 2: {reason}[^\n]*$"):
+        list(read_jsonl(path))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("  1.0\n", "  0.5\n", id="occupancy"),
+        pytest.param("_cell_length_a   ", "_cell_length_a   -", id="negative-length"),
+    ],
+)
+def test_a_truth_that_only_the_paper_profile_takes_is_refused(old, new, tmp_path):
+    record = sample_task("move", seed=1).to_json()
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(json.dumps(record | {"target": record["target"].replace(old, new)}) + "\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"line 1: the target cannot be used"):
+        list(read_jsonl(path))
+
+
+def test_a_line_nested_too_deep_is_refused(tmp_path):
+    path = tmp_path / "tasks.jsonl"
+    path.write_text("[" * 100_000 + "\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="line 1: not JSON"):
+        list(read_jsonl(path))
