@@ -16,27 +16,17 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rewards import limits
 from rewards.arrangement import Arrangement
-from rewards.cif_rules import StrictRuleError, strict_arrangement
+from rewards.cif_rules import AtomRows, StrictRuleError, check_rows, strict_arrangement
+from rewards.cif_symmetry import bound_symmetry
 from rewards.plain_cif import PlainReading, read_plain
 from rewards.silence import silent
 from rewards.stages import Stage
 
 if TYPE_CHECKING:
     from pymatgen.core.structure import Structure
-    from pymatgen.io.cif import CifBlock
 
 Engine = Literal["fast", "reference"]
 ENGINES: tuple[str, ...] = get_args(Engine)
-
-_OPERATOR_TAGS = (
-    "_symmetry_equiv_pos_as_xyz",
-    "_symmetry_equiv_pos_as_xyz_",
-    "_space_group_symop_operation_xyz",
-    "_space_group_symop_operation_xyz_",
-)
-_MAGNETIC_OPERATORS = "_space_group_symop_magn_operation.xyz"
-_MAGNETIC_CENTRINGS = "_space_group_symop_magn_centering.xyz"
-_MOST_OPERATORS = 192  # of any space group in its conventional cell
 
 
 @dataclass(frozen=True)
@@ -62,7 +52,7 @@ class CifReading:
 
 def read_for_strict(text: str, *, engine: str = "fast") -> Arrangement | Unreadable:
     """The arrangement of a CIF, or why there is none."""
-    return read_cif(text, engine=engine).strict
+    return read_cif(text, engine=engine, strict_only=True).strict
 
 
 def read_for_paper(text: str, *, engine: str = "fast") -> Structure | Unreadable:
@@ -70,10 +60,12 @@ def read_for_paper(text: str, *, engine: str = "fast") -> Structure | Unreadable
     return read_cif(text, engine=engine).paper
 
 
-def read_cif(text: str, *, engine: str = "fast") -> CifReading | PlainReading:
+def read_cif(text: str, *, engine: str = "fast", strict_only: bool = False) -> CifReading | PlainReading:
     """Read a CIF once for both profiles: never raises, prints nothing, bounded in time and memory.
 
     Args:
+        strict_only: the paper profile is not asked; then what breaks a rule of the strict profile in the text
+            itself is not read to the end, and the reading for the paper profile means nothing.
         engine: ``fast``, or ``reference`` to read every text with pymatgen; the outcome is the same, but for
             the order of the sites under the strict profile.
     """
@@ -81,17 +73,13 @@ def read_cif(text: str, *, engine: str = "fast") -> CifReading | PlainReading:
         return plain
     try:
         with silent():
-            return _read_with_pymatgen(text)
-    except limits.BoundExceededError as error:
-        unread = Unreadable(Stage.TIMEOUT, str(error))
-    except MemoryError:
-        unread = Unreadable(Stage.TIMEOUT, "reading the CIF needs more memory than the verifier may take")
-    except Exception as error:  # on malformed text the reader raises nearly everything
-        unread = Unreadable(Stage.CIF_INVALID, f"the CIF cannot be read: {one_line(error)}")
+            return _read_with_pymatgen(text, strict_only)
+    except Exception as error:
+        unread = _unreadable(error)
     return CifReading(unread, unread)
 
 
-def _read_with_pymatgen(text: str) -> CifReading:
+def _read_with_pymatgen(text: str, strict_only: bool) -> CifReading:
     # Blank space around the text means nothing to the reader but costs it the square of its length.
     text = text.strip()
     limits.check_text(text)
@@ -99,54 +87,39 @@ def _read_with_pymatgen(text: str) -> CifReading:
 
     parser: Any = CifParser.from_str(text)
     blocks = list(parser._cif.data.values())
-    _check_blocks(parser, blocks)
-    structure = parser.parse_structures(primitive=False, check_occu=False)[0]
+    limits.check(len(blocks), limits.MAX_BLOCKS, "data blocks")
+    rows: AtomRows | Unreadable
+    try:
+        rows = check_rows(text, [block.data for block in blocks])
+    except StrictRuleError as error:
+        rows = Unreadable(Stage.CIF_INVALID, str(error))
+        if strict_only:
+            return CifReading(rows, rows)
+    try:
+        bound_symmetry(parser, blocks)
+        structure = parser.parse_structures(primitive=False, check_occu=False)[0]
+    except Exception as error:
+        unread = _unreadable(error)
+        return CifReading(rows if isinstance(rows, Unreadable) else unread, unread)
+    if isinstance(rows, Unreadable):
+        return CifReading(rows, structure)
     strict: Arrangement | Unreadable
     try:
-        strict = strict_arrangement(text, [block.data for block in blocks], structure)
+        strict = strict_arrangement(rows, structure)
     except StrictRuleError as error:
         strict = Unreadable(Stage.CIF_INVALID, str(error))
     except Exception as error:
-        strict = Unreadable(Stage.CIF_INVALID, f"the CIF cannot be read: {one_line(error)}")
+        strict = _unreadable(error)
     return CifReading(strict, structure)
 
 
-def _check_blocks(parser: Any, blocks: list[CifBlock]) -> None:
-    """The bounds on what the reader is about to do with the tokens it found.
-
-    Raises:
-        BoundExceededError: naming the bound.
-    """
-    limits.check(len(blocks), limits.MAX_BLOCKS, "data blocks")
-    images = 0
-    for block in blocks:
-        rows = len(block.data.get("_atom_site_label", ()))
-        limits.check(rows, limits.MAX_ROWS, "atom rows")
-        images += rows * _operator_count(parser, block)
-        limits.check(images, limits.MAX_SITES, "images of atom rows under the symmetry operators")
-
-
-def _operator_count(parser: Any, block: CifBlock) -> int:
-    """How many symmetry operators the reader will apply to each row."""
-    if parser.feature_flags["magcif"]:
-        operators = _listed(block, _MAGNETIC_OPERATORS)
-        centrings = _listed(block, _MAGNETIC_CENTRINGS)
-        # A magnetic group named without its operators has up to twice as many as an ordinary one.
-        return (len(operators) or 2 * _MOST_OPERATORS) * max(1, len(centrings))
-    listed = [_listed(block, tag) for tag in _OPERATOR_TAGS]
-    if any(operators == ["x, y, z"] for operators in listed):
-        return 1  # what nearly every answer has
-    return len(parser.get_symops(block))
-
-
-def _listed(block: CifBlock, tag: str) -> list[str]:
-    """The operators under a tag, each checked for its length."""
-    value: Any = block.data.get(tag)
-    operators: list[str] = [value] if isinstance(value, str) else list(value or ())
-    limits.check(len(operators), limits.MAX_OPERATORS, "symmetry operators")
-    longest = max(map(len, operators), default=0)
-    limits.check(longest, limits.MAX_OPERATOR_LENGTH, "characters in one symmetry operator")
-    return operators
+def _unreadable(error: Exception) -> Unreadable:
+    if isinstance(error, limits.BoundExceededError):
+        return Unreadable(Stage.TIMEOUT, str(error))
+    if isinstance(error, MemoryError):
+        return Unreadable(Stage.TIMEOUT, "reading the CIF needs more memory than the verifier may take")
+    # On malformed text the reader raises nearly everything.
+    return Unreadable(Stage.CIF_INVALID, f"the CIF cannot be read: {one_line(error)}")
 
 
 def one_line(error: BaseException) -> str:

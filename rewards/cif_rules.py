@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import isclose
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rewards.arrangement import Arrangement, Cell, FloatArray
+from rewards.cif_leftovers import left_out
 
 if TYPE_CHECKING:
     from pymatgen.core.structure import Structure
@@ -18,6 +20,7 @@ Block = Mapping[str, Any]
 
 MAX_CELL_LENGTH = 1_000.0  # Å, above any cell that a CIF of at most 4,000 sites describes
 MAX_COORDINATE = 1e6  # beyond, wrapping leaves fewer than ten correct decimals
+ROW_TOLERANCE = 1e-6  # fractional, between a row and its site: only rounding lies between them
 
 _LENGTH_TAGS = tuple(f"_cell_length_{axis}" for axis in "abc")
 _ANGLE_TAGS = tuple(f"_cell_angle_{angle}" for angle in ("alpha", "beta", "gamma"))
@@ -31,6 +34,7 @@ _SINGLE_TAGS = re.compile(
     r"(?:^|\s)(_cell_(?:length_[abc]|angle_(?:alpha|beta|gamma))"
     r"|_atom_site_(?:label|type_symbol|occupancy|fract_[xyz]))(?=\s|$)"
 )
+_ISOTOPES = {"D": "H", "T": "H"}
 _TYPE_SYMBOL = re.compile(r"([A-Za-z]{1,2})[0-9]*[+-]?[0-9]*")
 
 
@@ -38,13 +42,27 @@ class StrictRuleError(Exception):
     """The text breaks a rule of the strict profile; the message says which."""
 
 
-def strict_arrangement(text: str, blocks: Sequence[Block], structure: Structure) -> Arrangement:
-    """The arrangement that a parsed CIF describes, if the strict profile accepts it.
+@dataclass(frozen=True)
+class AtomRows:
+    """The one block of a text that holds a structure, its rows checked.
+
+    Attributes:
+        block: raw values by tag.
+        elements: of each row, as this module understands the text.
+        frac: of each row, shape (rows, 3).
+    """
+
+    block: Block
+    elements: tuple[str, ...]
+    frac: FloatArray
+
+
+def check_rows(text: str, blocks: Sequence[Block]) -> AtomRows:
+    """What a text says about the asymmetric unit, before any symmetry is carried out.
 
     Args:
         text: the CIF.
         blocks: raw values of each data block, by tag.
-        structure: what pymatgen made of it, symmetry carried out.
 
     Raises:
         StrictRuleError: naming the rule.
@@ -54,12 +72,25 @@ def strict_arrangement(text: str, blocks: Sequence[Block], structure: Structure)
     if len(with_sites) != 1:
         raise StrictRuleError(f"one structure is needed, the text has {len(with_sites)}")
     block = with_sites[0]
-    _check_sites(block)
-    cell = _cell(block, structure)
+    return AtomRows(block, *_check_sites(block))
+
+
+def strict_arrangement(rows: AtomRows, structure: Structure) -> Arrangement:
+    """The arrangement that a parsed CIF describes, if the strict profile accepts it.
+
+    Args:
+        rows: of its one structure.
+        structure: what pymatgen made of it, symmetry carried out.
+
+    Raises:
+        StrictRuleError: naming the rule.
+    """
+    cell = _cell(rows.block, structure)
     species = _species(structure)
     frac: FloatArray = np.array(structure.frac_coords, dtype=np.float64)
     if not np.isfinite(frac).all():
         raise StrictRuleError("a fractional coordinate is not finite")
+    _check_every_row_is_a_site(rows, species, frac)
     arrangement = Arrangement(cell, species, frac)
     try:
         arrangement.matrix  # noqa: B018 (computed once, here, where a bad cell can still be named)
@@ -80,14 +111,18 @@ def _check_text(text: str) -> None:
         if match[1] in seen:
             raise StrictRuleError(f"more than one structure: {match[1]} is given more than once")
         seen.add(match[1])
+    if (reason := left_out(text[max(0, text.find("data_")) :])) is not None:
+        raise StrictRuleError(reason)
 
 
-def _check_sites(block: Block) -> None:
+def _check_sites(block: Block) -> tuple[tuple[str, ...], FloatArray]:
     """Every row has a known element, three plain coordinates and occupancy 1."""
     labels = _column(block, _LABEL_TAG)
-    for tag in _FRACT_TAGS:
-        for value in _column(block, tag, len(labels)):
-            if abs(_number(value, tag)) > MAX_COORDINATE:
+    frac: FloatArray = np.empty((len(labels), 3))
+    for axis, tag in enumerate(_FRACT_TAGS):
+        for row, value in enumerate(_column(block, tag, len(labels))):
+            frac[row, axis] = _number(value, tag)
+            if abs(frac[row, axis]) > MAX_COORDINATE:
                 raise StrictRuleError(f"{tag} {value} is beyond {MAX_COORDINATE:g}")
     if _OCCUPANCY_TAG in block:
         for value in _column(block, _OCCUPANCY_TAG, len(labels)):
@@ -95,16 +130,39 @@ def _check_sites(block: Block) -> None:
             # 1e-8 and then takes all such sites for one species.
             if value == "." or (value != "?" and not isclose(_number(value, _OCCUPANCY_TAG), 1, abs_tol=1e-6)):
                 raise StrictRuleError(f"an occupancy is {value}, not 1")
-    if _SYMBOL_TAG in block:
-        for symbol in set(_column(block, _SYMBOL_TAG, len(labels))):
-            match = _TYPE_SYMBOL.fullmatch(symbol)
-            if match is None or not _is_element(match[1]):
-                raise StrictRuleError(f"{symbol!r} is not an element")
-    else:
-        for label in labels:
-            # The reader takes OH for water of which only the hydrogen is meant, and drops the row.
-            if label.startswith(("OH", "Wat", "wat")):
-                raise StrictRuleError(f"the label {label!r} does not name an element")
+    if _SYMBOL_TAG not in block:
+        return tuple(map(_element_of_label, labels)), frac
+    return tuple(map(_element_of_symbol, _column(block, _SYMBOL_TAG, len(labels)))), frac
+
+
+def _element_of_symbol(symbol: str) -> str:
+    match = _TYPE_SYMBOL.fullmatch(symbol)
+    if match is None or not _is_element(match[1]):
+        raise StrictRuleError(f"{symbol[:40]!r} is not an element")
+    return _ISOTOPES.get(match[1].title(), match[1].title())
+
+
+def _element_of_label(label: str) -> str:
+    """The element that a label begins with: of two letters if there is one, else of one."""
+    # The reader takes OH for water of which only the hydrogen is meant, and drops the row.
+    if not label.startswith(("OH", "Wat", "wat")):
+        for letters in (label[:2], label[:1]):
+            if letters.isalpha() and _is_element(letters):
+                return _ISOTOPES.get(letters.title(), letters.title())
+    raise StrictRuleError(f"the label {label[:40]!r} does not name an element")
+
+
+def _check_every_row_is_a_site(rows: AtomRows, species: Sequence[str], frac: FloatArray) -> None:
+    """Each row is a site of its own, of its element and on its place: the reader has left out or merged none."""
+    unclaimed = dict.fromkeys(range(len(species)))
+    for element, place in zip(rows.elements, rows.frac, strict=True):
+        apart = frac - place
+        apart -= np.rint(apart)
+        near = np.flatnonzero((np.abs(apart) <= ROW_TOLERANCE).all(axis=1))
+        site = next((site for site in near.tolist() if site in unclaimed and species[site] == element), None)
+        if site is None:
+            raise StrictRuleError(f"the row of {element} at {place.round(4).tolist()} is no site of its own")
+        del unclaimed[site]
 
 
 def _column(block: Block, tag: str, rows: int | None = None) -> list[str]:

@@ -1,8 +1,8 @@
 """How much work one answer may cause: counted before it is done, so that no clock and no signal is needed.
 
 The figures are generous for an honest answer (800 sites in the longest style are 50,000 characters and 800
-rows) and keep the reading of any text within a few seconds. Above a bound the verdict is ``timeout``, whose
-message names the bound.
+rows) and keep the reading of any text within about a second of a quiet core. Above a bound the verdict is
+``timeout``, whose message names the bound. The times were measured on one core of 2025.
 """
 
 from __future__ import annotations
@@ -10,11 +10,16 @@ from __future__ import annotations
 MAX_CHARACTERS = 500_000
 MAX_BLANK_RUN = 400  # the reader looks for data_ behind blank space from every line start: n lines cost n²
 MAX_QUOTE_WORK = 20_000_000  # quotes × length of the line, summed: an open quote is searched to the end
-MAX_BLOCKS = 16  # each may look up a space-group symbol in a file, 0.1 s
-MAX_ROWS = 2_000  # 0.9 s in the reader, which compares every row with all before
-MAX_OPERATORS = 512  # 192 is the most that a space group has
+MAX_BLOCKS = 16
+MAX_ROWS = 1_500  # 0.5 s in the reader, which compares every row with all before
+MAX_OPERATORS = 192  # the most that a space group has in its conventional cell
+MAX_LISTED = 1_000  # operators in the whole text, 0.1 ms each
 MAX_OPERATOR_LENGTH = 64  # the operator pattern of the reader costs the third power of the length
-MAX_SITES = 4_000  # rows × operators: every image is compared with all before, 1.3 s (19,200 took 20 s)
+MAX_NAMES = 40  # of space groups, each looked for in a file, 0.01 s
+MAX_LOOKED_UP = 96  # operators looked up by name before another name: a group of 192 takes 0.4 s, of 96 0.1 s
+MAX_IMAGE_WORK = 5_000_000  # steps of about 0.1 µs: 12 rows under 192 operators in general positions, 0.5 s
+STEPS_PER_IMAGE = 310  # apart from those that its comparison with each row and each site takes
+STEPS_PER_MAGNETIC_IMAGE = 3_000
 
 
 class BoundExceededError(Exception):

@@ -158,7 +158,7 @@ def baseline_of(
 def _judge(found: Extraction, truth: PreparedTarget, profile: str, tolerance: float, engine: str) -> dict[str, Any]:
     if found.cif is None:
         return _both(profile, Unreadable(Stage.NO_CIF, found.message))
-    reading = read_cif(found.cif, engine=engine)
+    reading = read_cif(found.cif, engine=engine, strict_only=profile == "strict")
     if profile == "paper":
         return _both(profile, None, _paper(reading, truth, engine))
     strict = _strict(reading, truth, tolerance)

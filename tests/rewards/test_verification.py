@@ -158,7 +158,7 @@ HOSTILE: dict[str, Callable[[], object]] = {
     ),
     "blocks of named groups": lambda: blocks("_symmetry_space_group_name_H-M 'I a -3 d'\n_x {}"),
     "blocks of groups of other names": lambda: blocks("_space_group_IT_number {}"),
-    "blocks of unknown names": lambda: blocks("_symmetry_space_group_name_H-M 'Z{}'\n_space_group_name_Hall 'Y{0}'"),
+    "blocks of unknown names": lambda: blocks("_symmetry_space_group_name_H-M 'Z{0}'\n_space_group_name_Hall 'Y{0}'"),
     "unread operators": lambda: blocks("_symmetry_equiv_pos_as_xyz 'x,y,1..2'\n_space_group_IT_number {}"),
     "operators and rows": lambda: cif(
         CUBIC, ["Na"] * 1500, [(i / 1501, 0.1, 0.2) for i in range(1500)], operators=["x,y,z", "-x,-y,-z"]
@@ -281,7 +281,27 @@ FM3M = "_symmetry_space_group_name_H-M 'F m -3 m'"
 @pytest.mark.parametrize("operators", [["x,y,z"], ["x,y,z", "-x,-y,-z"]], ids=["P1", "P-1"])
 @pytest.mark.parametrize(
     "label",
-    ["?", ".", "1", "xx", "(OH)", "-OH", "OH", "OH2", "_C", "*", "+", "O H", "X", "Du", "E5", "''", "NO3", "Wat"],
+    [
+        "?",
+        ".",
+        "1",
+        "xx",
+        "(OH)",
+        "-OH",
+        "'_C'",
+        "OH",
+        "OH2",
+        "_C",
+        "*",
+        "+",
+        "O H",
+        "X",
+        "Du",
+        "E5",
+        "''",
+        "NO3",
+        "Wat",
+    ],
 )
 def test_a_row_that_the_reader_drops_is_refused(label: str, operators: list[str], engine: str) -> None:
     columns = [
