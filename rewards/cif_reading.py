@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from rewards import limits
 from rewards.arrangement import Arrangement
 from rewards.cif_rules import AtomRows, StrictRuleError, check_rows, strict_arrangement
-from rewards.cif_symmetry import bound_symmetry
+from rewards.cif_symmetry import bound_symmetry, symmetry_left_out
+from rewards.cif_tags import with_usual_tags
 from rewards.plain_cif import PlainReading, read_plain
 from rewards.silence import silent
 from rewards.stages import Stage
@@ -71,6 +72,14 @@ def read_cif(text: str, *, engine: str = "fast", strict_only: bool = False) -> C
     """
     if engine == "fast" and (plain := read_plain(text)) is not None:
         return plain
+    if (spelt := with_usual_tags(text)) != text:
+        # For the strict profile only: to pymatgen such tags do not exist.
+        strict = read_cif(spelt, engine=engine, strict_only=True).strict
+        return CifReading(strict, _read(text, strict_only).paper)
+    return _read(text, strict_only)
+
+
+def _read(text: str, strict_only: bool) -> CifReading:
     try:
         with silent():
             return _read_with_pymatgen(text, strict_only)
@@ -105,6 +114,8 @@ def _read_with_pymatgen(text: str, strict_only: bool) -> CifReading:
         return CifReading(rows, structure)
     strict: Arrangement | Unreadable
     try:
+        if any(symmetry_left_out(parser, block) for block in blocks):
+            raise StrictRuleError("the symmetry is not read beside magnetic moments without magnetic symmetry")
         strict = strict_arrangement(rows, structure)
     except StrictRuleError as error:
         strict = Unreadable(Stage.CIF_INVALID, str(error))

@@ -20,19 +20,26 @@ Block = Mapping[str, Any]
 
 MAX_CELL_LENGTH = 1_000.0  # Å, above any cell that a CIF of at most 4,000 sites describes
 MAX_COORDINATE = 1e6  # beyond, wrapping leaves fewer than ten correct decimals
-ROW_TOLERANCE = 1e-6  # fractional, between a row and its site: only rounding lies between them
+ROW_TOLERANCE = 2e-4  # fractional: within 1e-4 pymatgen takes the image that comes first for the row itself
 
 _LENGTH_TAGS = tuple(f"_cell_length_{axis}" for axis in "abc")
 _ANGLE_TAGS = tuple(f"_cell_angle_{angle}" for angle in ("alpha", "beta", "gamma"))
 _FRACT_TAGS = tuple(f"_atom_site_fract_{axis}" for axis in "xyz")
+_HYDROGENS_TAG = "_atom_site_attached_hydrogens"
 _SYMBOL_TAG, _LABEL_TAG, _OCCUPANCY_TAG = "_atom_site_type_symbol", "_atom_site_label", "_atom_site_occupancy"
 
 # A number as CIF 1.1 defines it, standard uncertainty included. float() would also take nan, inf and 1_000.
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(?:\(\d+\))?", re.ASCII)
 _COMMENT = re.compile(r"(?:^|\s)#[^\n]*")
 _SINGLE_TAGS = re.compile(
-    r"(?:^|\s)(_cell_(?:length_[abc]|angle_(?:alpha|beta|gamma))"
-    r"|_atom_site_(?:label|type_symbol|occupancy|fract_[xyz]))(?=\s|$)"
+    r"(?:^|[\s;])(_cell_(?:length_[abc]|angle_(?:alpha|beta|gamma))"
+    r"|_atom_site_(?:label|type_symbol|occupancy|fract_[xyz]))(?=\s|$)",
+    re.IGNORECASE | re.ASCII,
+)
+# A tag that no reader looks for, with a quoted value, alone on its line: what is deleted there changes nothing.
+_UNRELATED_VALUE = re.compile(
+    r"^[ \t]*_(?!\S*(?:atom|cell|symm|space|magn|_?eof))[!-~]+[ \t]+(['\"])[^'\"#;\x00-\x1f]*\1[ \t\r]*$",
+    re.IGNORECASE | re.ASCII | re.MULTILINE,
 )
 _ISOTOPES = {"D": "H", "T": "H"}
 _TYPE_SYMBOL = re.compile(r"([A-Za-z]{1,2})[0-9]*[+-]?[0-9]*")
@@ -103,14 +110,15 @@ def _check_text(text: str) -> None:
     """One structure, each defining tag once, and no character that the reader would silently drop."""
     content = _COMMENT.sub("", text[max(0, text.find("data_")) :])
     # pymatgen deletes such characters: a minus sign or a decimal point would vanish from a coordinate.
-    if not content.isascii():
-        odd = next(character for character in content if not character.isascii())
+    if not content.isascii() and not (read := _UNRELATED_VALUE.sub("", content)).isascii():
+        odd = next(character for character in read if not character.isascii())
         raise StrictRuleError(f"the CIF holds the character U+{ord(odd):04X}, which is outside ASCII")
     seen: set[str] = set()
     for match in _SINGLE_TAGS.finditer(content):
-        if match[1] in seen:
-            raise StrictRuleError(f"more than one structure: {match[1]} is given more than once")
-        seen.add(match[1])
+        tag = match[1].lower()  # to the CIF standard _Cell_length_A is the same, though not to the reader
+        if tag in seen:
+            raise StrictRuleError(f"more than one structure: {tag} is given more than once")
+        seen.add(tag)
     if (reason := left_out(text[max(0, text.find("data_")) :])) is not None:
         raise StrictRuleError(reason)
 
@@ -130,6 +138,8 @@ def _check_sites(block: Block) -> tuple[tuple[str, ...], FloatArray]:
             # 1e-8 and then takes all such sites for one species.
             if value == "." or (value != "?" and not isclose(_number(value, _OCCUPANCY_TAG), 1, abs_tol=1e-6)):
                 raise StrictRuleError(f"an occupancy is {value}, not 1")
+    if any(count not in ("0", ".", "?") for count in block.get(_HYDROGENS_TAG, ())):
+        raise StrictRuleError("a site has hydrogens without positions")
     if _SYMBOL_TAG not in block:
         return tuple(map(_element_of_label, labels)), frac
     return tuple(map(_element_of_symbol, _column(block, _SYMBOL_TAG, len(labels)))), frac

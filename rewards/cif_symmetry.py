@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pymatgen.core.operations import SymmOp
     from pymatgen.io.cif import CifBlock
 
-_OPERATOR_TAGS = (
+OPERATOR_TAGS = (
     "_symmetry_equiv_pos_as_xyz",
     "_symmetry_equiv_pos_as_xyz_",
     "_space_group_symop_operation_xyz",
     "_space_group_symop_operation_xyz_",
 )
-_NAME_TAGS = (
+NAME_TAGS = (
     *(
         f"{tag}{end}"
         for tag in (
@@ -60,6 +60,19 @@ def bound_symmetry(parser: Any, blocks: Sequence[CifBlock]) -> None:
     parser.get_symops = counter.operators
 
 
+def symmetry_left_out(parser: Any, block: CifBlock) -> bool:
+    """Whether ordinary symmetry stands beside magnetic tags without any magnetic symmetry: then P 1 is read.
+
+    Raises:
+        BoundExceededError: naming the bound.
+    """
+    if not parser.feature_flags["magcif"] or any(
+        block.data.get(tag) for tag in (_MAGNETIC_OPERATORS, *_MAGNETIC_NAMES)
+    ):
+        return False
+    return len(_Counter(magnetic=False).operators(block)) > 1
+
+
 class _Counter:
     def __init__(self, *, magnetic: bool) -> None:
         self._magnetic = magnetic
@@ -89,12 +102,12 @@ class _Counter:
         return self._found[id(block)]
 
     def _find(self, block: CifBlock) -> list[SymmOp]:
-        listed = [self._operators_under(block, tag) for tag in _OPERATOR_TAGS]
+        listed = [self._operators_under(block, tag) for tag in OPERATOR_TAGS]
         if any(listed):
-            found, read = _operators_of({tag: block.data[tag] for tag in _OPERATOR_TAGS if tag in block.data})
+            found, read = _operators_of({tag: block.data[tag] for tag in OPERATOR_TAGS if tag in block.data})
             if read:
                 return found
-        names = tuple((tag, _hashable(block.data[tag])) for tag in _NAME_TAGS if block.data.get(tag))
+        names = tuple((tag, _hashable(block.data[tag])) for tag in NAME_TAGS if block.data.get(tag))
         if names not in self._names:
             self._names.add(names)
             self._looked_for += len(names)
