@@ -17,6 +17,9 @@ _TAG = re.compile(r"<(/?)(cif|think)>", re.IGNORECASE | re.ASCII)
 _FENCE_LINE = re.compile(r"^[ \t]*```([^\n]*)$", re.MULTILINE)
 _DATA_LINE = re.compile(r"^[ \t]*data_", re.MULTILINE)
 
+_SPACES = "\u00a0\u2007\u2009\u202f"  # no-break and thin ones
+_NO_WIDTH = "\ufeff\u200b\u2060"
+
 _NO_CIF = "the text holds no <cif>…</cif> pair, no fenced block with a CIF and no line that starts with data_"
 
 
@@ -43,7 +46,8 @@ def extract_cif(text: object, *, strict_tags: bool = False) -> Extraction:
 
     The rules, the first that applies wins:
 
-    1. *tags*: the last complete ``<cif>…</cif>`` after the last ``</think>``, in any case of letters;
+    1. *tags*: the last complete ``<cif>…</cif>`` after the last ``</think>``, in any case of letters, with
+       something in it ("I used the <cif></cif> tags" after an answer does not hide it);
     2. *fence*: the last fenced block with a line that starts with ``data_``; a last fence that is never
        closed reaches to the end of the text;
     3. *bare*: from the first line that starts with ``data_`` on. After a ``<cif>`` that is never closed only
@@ -51,28 +55,29 @@ def extract_cif(text: object, *, strict_tags: bool = False) -> Extraction:
        chat template) and prose after the atom sites end it.
 
     What stands before the last ``</think>``, opened or not, is thought and not answer; a ``<think>`` that is
-    never closed hides everything after it. Fence lines inside the tags are dropped.
+    never closed hides everything after it. Fence lines inside the tags are dropped. Spaces that do not break are
+    read as spaces, and byte order marks and characters of no width are left out, as copied text has them.
 
     Args:
         text: the answer; anything but a str holds no CIF.
         strict_tags: the published rule instead: the last ``<cif>…</cif>`` pair in the whole text, in lower
             case, with nothing stripped and nothing else accepted.
     """
-    if not isinstance(text, str):
+    if not issubclass(type(text), str):
         return Extraction(None, "none", False, f"the answer is no text but {type(text).__name__}")
+    text = str.__str__(text)  # a subclass may have any methods
     published = _published_rule(text)
     tags_ok = published is not None
     if strict_tags:
         if published is None:
             return Extraction(None, "none", False, "the text holds no <cif>…</cif> pair")
         return Extraction(published, "tags", True, "found between <cif> and </cif>")
-    visible, hidden = _after_thinking(text)
+    visible, hidden = _after_thinking(_plain_spaces(text))
     tagged = _tagged(visible)
     if tagged is not None:
-        cif = _without_fences(tagged)
-        if not cif.strip():
+        if not tagged:
             return Extraction(None, "none", tags_ok, "there is nothing between <cif> and </cif>")
-        return Extraction(cif, "tags", tags_ok, "found between <cif> and </cif>")
+        return Extraction(tagged, "tags", tags_ok, "found between <cif> and </cif>")
     fenced = _fenced(visible)
     if fenced is not None:
         return Extraction(fenced, "fence", tags_ok, "found in a fenced block")
@@ -107,17 +112,31 @@ def _after_thinking(text: str) -> tuple[str, str]:
     return text[start:end], hidden
 
 
+def _plain_spaces(text: str) -> str:
+    if not text.isascii():
+        for space in _SPACES:
+            text = text.replace(space, " ")
+        for nothing in _NO_WIDTH:
+            text = text.replace(nothing, "")
+    return text
+
+
 def _tagged(text: str) -> str | None:
-    """What stands in the last complete pair of tags; of nested openings the innermost counts."""
-    found, opened = None, -1
+    """What stands in the last complete pair of tags that is not blank, without fences.
+
+    Of nested openings the innermost counts. Empty if all pairs are blank, None if there is none.
+    """
+    found: str | None = None
+    opened = -1
     for tag in _TAG.finditer(text):
         if tag[2].lower() != "cif":
             continue
         if not tag[1]:
             opened = tag.end()
         elif opened >= 0:
-            found, opened = (opened, tag.start()), -1
-    return None if found is None else text[found[0] : found[1]]
+            inside = _without_fences(text[opened : tag.start()])
+            found, opened = (inside if inside.strip() else found or ""), -1
+    return found
 
 
 def _without_fences(text: str) -> str:

@@ -204,8 +204,13 @@ def processors_per_rank() -> int:
 
 def _key(job: Job) -> _Key:
     answer, target, *rest = job
-    # What is no text is a no_cif whatever it is, and might not survive the way to another process.
-    return answer if isinstance(answer, str) else "", _text(target), _text(rest[0]) if rest and rest[0] else None
+    # What is no text is a no_cif whatever it is, and might not survive the way to another process; nor might the
+    # methods of a subclass of str.
+    return (
+        str.__str__(answer) if issubclass(type(answer), str) else "",
+        _text(target),
+        _text(rest[0]) if rest and rest[0] else None,
+    )
 
 
 def _text(target: str | PreparedTarget) -> str:

@@ -20,6 +20,12 @@ OTHER = CIF.replace("data_x", "data_other")
     [
         pytest.param(f"<cif>{CIF}</cif>", "tags", CIF, id="tags"),
         pytest.param(f"Here: <cif>{OTHER}</cif> no, <cif>{CIF}</cif> done", "tags", CIF, id="last-pair"),
+        pytest.param(f"<cif>{CIF}</cif> in the <cif></cif> tags", "tags", CIF, id="last-pair-that-is-not-blank"),
+        pytest.param(f"<cif>{CIF}</cif><cif>\n```\n```\n</cif>", "tags", CIF, id="last-pair-with-fences-only"),
+        pytest.param("\ufeff" + CIF, "bare", CIF, id="byte-order-mark"),
+        pytest.param(f"<cif>{CIF.replace(' ', chr(0xA0))}</cif>", "tags", CIF, id="no-break-spaces"),
+        pytest.param(f"```\n{CIF.replace(' ', chr(0x202F))}\n```", "fence", CIF, id="narrow-no-break-spaces"),
+        pytest.param(f"<cif>{CIF.replace('0.', '0.' + chr(0x200B))}</cif>", "tags", CIF, id="spaces-of-no-width"),
         pytest.param(f"<CIF>{CIF}</Cif>", "tags", CIF, id="tags-in-any-case"),
         pytest.param(f"<cif>the <cif>{CIF}</cif>", "tags", CIF, id="innermost-opening"),
         pytest.param(f"<cif>{CIF}</cif> and </cif>", "tags", CIF, id="stray-closing-after"),
@@ -92,6 +98,8 @@ def test_no_cif(text: object, reason: str) -> None:
         pytest.param(f"<cif>```\n{CIF}\n```</cif>", f"```\n{CIF}\n```", id="fences-stay"),
         pytest.param(f"<think><cif>{CIF}</cif>", CIF, id="thinking-does-not-matter"),
         pytest.param(f"<cif>a<cif>{CIF}</cif>", f"a<cif>{CIF}", id="first-opening"),
+        pytest.param(f"<cif>{CIF}</cif> in <cif></cif>", "", id="blank-pair"),
+        pytest.param(f"<cif>\ufeff{CIF}\u00a0</cif>", f"\ufeff{CIF}\u00a0", id="spaces-stay"),
         pytest.param(f"<CIF>{CIF}</CIF>", None, id="lower-case-only"),
         pytest.param(f"```\n{CIF}\n```", None, id="no-fence"),
         pytest.param(CIF, None, id="no-bare-text"),
@@ -103,6 +111,22 @@ def test_published_rule(text: str, expected: str | None) -> None:
     assert found.cif == expected
     assert found.tags_ok == extract_cif(text).tags_ok == (expected is not None)
     assert found.cif == next(iter(re.findall(r"<cif>(.*?)</cif>", text, re.DOTALL)[::-1]), None)
+
+
+class Hostile(str):
+    """A text of which no method works."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+    __len__ = __eq__ = __hash__ = find = isascii = replace = __getitem__ = __str__  # type: ignore[assignment]
+
+
+def test_a_text_whose_methods_raise() -> None:
+    assert extract_cif(Hostile(f"<cif>{CIF}</cif>")).cif == CIF
+    assert type(extract_cif(Hostile(CIF)).cif) is str
 
 
 PIECES = [
