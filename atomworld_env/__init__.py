@@ -18,7 +18,8 @@ import gymnasium
 if TYPE_CHECKING:
     from atomworld_env.envs.atomworld import AtomWorldEnv
     from atomworld_env.structures.pool import StructurePool, load_pool
-    from atomworld_env.tasks.sampler import SamplerConfig, TaskSampler, sample_task
+    from atomworld_env.tasks.sampler import TaskSampler, sample_task
+    from atomworld_env.tasks.sampler_config import SamplerConfig
     from atomworld_env.tasks.suite import Suite, load_suite
     from atomworld_env.tasks.task import Task
 
@@ -28,7 +29,7 @@ ENV_ID = "AtomWorld-v0"
 
 _HOME = {
     "AtomWorldEnv": "envs.atomworld",
-    "SamplerConfig": "tasks.sampler",
+    "SamplerConfig": "tasks.sampler_config",
     "StructurePool": "structures.pool",
     "Suite": "tasks.suite",
     "Task": "tasks.task",

@@ -25,7 +25,8 @@ from rich.table import Table
 import atomworld_env
 from atomworld_env.actions import ACTIONS
 from atomworld_env.policies.baselines import BASELINES
-from atomworld_env.tasks.sampler import SamplerConfig, TaskSampler
+from atomworld_env.tasks.sampler import TaskSampler
+from atomworld_env.tasks.sampler_config import SamplerConfig
 
 FRESH = """
 import time

@@ -13,7 +13,8 @@ from atomworld_env.actions import ACTIONS
 from atomworld_env.envs.rendering import answered_crystal, render_rgb_array
 from atomworld_env.envs.text_rendering import render_text
 from atomworld_env.policies.baselines import BASELINES
-from atomworld_env.tasks.sampler import SamplerConfig, TaskSampler
+from atomworld_env.tasks.sampler import TaskSampler
+from atomworld_env.tasks.sampler_config import SamplerConfig
 from atomworld_env.tasks.task import Task
 from rewards import reward, verify
 

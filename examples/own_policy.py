@@ -17,7 +17,7 @@ from atomworld_env.evaluation.run import evaluate
 from atomworld_env.evaluation.summary import summarise, summary_table
 from atomworld_env.policies.policy import Question
 from atomworld_env.prompts.prompt import default_template
-from atomworld_env.tasks.sampler import SamplerConfig
+from atomworld_env.tasks.sampler_config import SamplerConfig
 from atomworld_env.tasks.suite import SuiteRecipe, make_suite
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from atomworld_env.actions import ACTIONS
-from atomworld_env.tasks.sampler import SamplerConfig, TaskSampler
+from atomworld_env.tasks.sampler import TaskSampler
+from atomworld_env.tasks.sampler_config import SamplerConfig
 from atomworld_env.tasks.suite import Suite, SuiteRecipe, make_suite
 from atomworld_env.tasks.task import Task
 

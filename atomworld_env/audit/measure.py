@@ -12,7 +12,7 @@ from atomworld_env.audit.answers import BOUNDED, NEAR_MISSES, AnswerKind
 from atomworld_env.audit.exploits import EXPLOITS
 from atomworld_env.errors import UsageError
 from atomworld_env.families.edits import prepared
-from atomworld_env.tasks.sampler import SamplerConfig
+from atomworld_env.tasks.sampler_config import SamplerConfig
 from atomworld_env.tasks.suite import Progress, Suite, SuiteRecipe, make_suite
 from atomworld_env.tasks.task import Task
 from rewards import SCHEMES, Verdict, VerifierPool, verify

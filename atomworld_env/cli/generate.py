@@ -55,7 +55,7 @@ def generate(
     """
     from atomworld_env.structures.pool import load_pool
     from atomworld_env.tasks.card import suite_card
-    from atomworld_env.tasks.sampler import SamplerConfig
+    from atomworld_env.tasks.sampler_config import SamplerConfig
     from atomworld_env.tasks.suite import RECIPES, make_suite
 
     if suite not in RECIPES:

@@ -43,7 +43,8 @@ def sample(
 ) -> None:
     """Print one task: the prompt a model reads, or the whole record."""
     from atomworld_env.prompts.prompt import load_template
-    from atomworld_env.tasks.sampler import SamplerConfig, TaskSampler
+    from atomworld_env.tasks.sampler import TaskSampler
+    from atomworld_env.tasks.sampler_config import SamplerConfig
 
     template = load_template(prompt)
     config = SamplerConfig(

@@ -20,7 +20,8 @@ from atomworld_env.families.family import Family
 from atomworld_env.prompts.prompt import PromptTemplate, load_template
 from atomworld_env.structures.cif import CifStyle
 from atomworld_env.structures.pool import StructurePool
-from atomworld_env.tasks.sampler import DISCRIMINATING_DISPLACEMENT, SamplerConfig
+from atomworld_env.tasks.sampler import DISCRIMINATING_DISPLACEMENT
+from atomworld_env.tasks.sampler_config import SamplerConfig
 from atomworld_env.tasks.suite import Suite, load_suite
 from atomworld_env.tasks.task import Task, usable
 from rewards import SCHEMES, Verdict, components, reward
@@ -62,7 +63,7 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
       not used.
     * `actions`: names of edits; all ten when not given.
     * `split`, `pool`, `min_sites`, `max_sites`, `difficulty`, `cif_style`, `decimals`: what tasks are
-      sampled from, see `atomworld_env.tasks.sampler.SamplerConfig`; `sampler` gives a whole `SamplerConfig` instead.
+      sampled from, see `atomworld_env.SamplerConfig`; `sampler` gives a whole `SamplerConfig` instead.
       `pool` may also be a `StructurePool`, so that several environments share one that was slow to read.
     * `reward_scheme`: one of the schemes above.
     * `profile`: `strict`, `paper` or `both`; which verdicts are computed. `paper` costs up to minutes on large cells.

@@ -6,7 +6,8 @@ from functools import lru_cache
 
 from atomworld_env.prompts.prompt import Message, PromptTemplate, default_template
 from atomworld_env.structures.pool import StructurePool
-from atomworld_env.tasks.sampler import SamplerConfig, TaskSampler
+from atomworld_env.tasks.sampler import TaskSampler
+from atomworld_env.tasks.sampler_config import SamplerConfig
 from atomworld_env.tasks.task import Task
 from rewards import PreparedTarget, Verdict, prepare_target, verify
 

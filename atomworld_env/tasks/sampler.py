@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 
 import numpy as np
 
-from atomworld_env.actions import ACTIONS, Action
+from atomworld_env.actions import Action
 from atomworld_env.actions.action import Params, RejectedDraw
 from atomworld_env.errors import UsageError
-from atomworld_env.structures.cif import CIF_STYLES, CifStyle, write_cif
-from atomworld_env.structures.contacts import CONTACT_FACTOR, HEAVIEST_WITH_RADIUS, smallest_contact_ratio
+from atomworld_env.structures.cif import write_cif
+from atomworld_env.structures.contacts import HEAVIEST_WITH_RADIUS, smallest_contact_ratio
 from atomworld_env.structures.crystal import TARGET_DECIMALS, Crystal
 from atomworld_env.structures.pool import EMBEDDED_POOL, PoolEntry, StructurePool, load_pool
 from atomworld_env.structures.splits import SPLITS
 from atomworld_env.tasks.difficulty import difficulty
+from atomworld_env.tasks.sampler_config import SamplerConfig
+from atomworld_env.tasks.sampling_counts import SamplingCounts
 from atomworld_env.tasks.task import Task
 from rewards import Arrangement, Baseline, compare_strict
 
 GENERATOR_VERSION = "1"
 """Moves when the same seed gives other tasks."""
-
-ALL_SPLITS = "all"
 
 STRUCTURES_BEFORE_ANOTHER_EDIT = 40
 """Structures tried for an edit that was drawn, not asked for, before another one is drawn: some pools and difficulty
@@ -35,90 +33,6 @@ ranges do not admit every edit, and a training run must not end for that."""
 
 DISCRIMINATING_DISPLACEMENT = 0.3
 """Å. An unchanged input must be at least this far from the target where the composition does not tell them apart."""
-
-
-@dataclass(frozen=True)
-class SamplerConfig:
-    """What tasks are drawn from.
-
-    Attributes:
-        pool: "aflow" (embedded) or a folder, archive or file of CIFs.
-        split: train, validation, test, or "all" (or None) for all families.
-        actions: names of the edits drawn from, evenly.
-        min_sites, max_sites: bounds on the sites of the input.
-        difficulty: lowest and highest difficulty score accepted, 0 … 1.
-        cif_style: "full" as pymatgen writes, or "compact".
-        decimals: of the printed fractional coordinates, 2 … 8.
-        contact_factor: see :mod:`atomworld_env.structures.contacts`; 0 switches the contact rule off.
-        max_draws: draws on one structure before another is taken.
-        max_structures: structures tried for one edit before giving up.
-        edits: the edits with their parameter ranges.
-    """
-
-    pool: str = "aflow"
-    split: str | None = "train"
-    actions: tuple[str, ...] = tuple(ACTIONS)
-    min_sites: int = 10
-    max_sites: int = 100
-    difficulty: tuple[float, float] = (0.0, 1.0)
-    cif_style: CifStyle = "full"
-    decimals: int = 4
-    contact_factor: float = CONTACT_FACTOR
-    max_draws: int = 200
-    max_structures: int = 200
-    edits: dict[str, Action] = field(default_factory=lambda: dict(ACTIONS))
-
-    def __post_init__(self) -> None:
-        unknown = [name for name in self.actions if name not in self.edits]
-        if unknown or not self.actions:
-            named = f"unknown action {unknown[0]!r}" if unknown else "no action is given"
-            raise UsageError(f"{named}; choose from {', '.join(self.edits)}")
-        if self.split == ALL_SPLITS:
-            object.__setattr__(self, "split", None)
-        if self.split is not None and self.split not in SPLITS:
-            raise UsageError(f"unknown split {self.split!r}; choose from {', '.join(SPLITS)}, {ALL_SPLITS}")
-        try:
-            low, high = self.difficulty
-            in_order = 0 <= low <= high
-        except (TypeError, ValueError):
-            in_order = False
-        if not in_order:
-            raise UsageError(
-                f"difficulty must be two scores, lowest first, such as (0.2, 0.5), got {self.difficulty!r}"
-            )
-        if self.cif_style not in CIF_STYLES:
-            raise UsageError(f"unknown CIF style {self.cif_style!r}; choose from {', '.join(CIF_STYLES)}")
-        if not 2 <= self.decimals <= TARGET_DECIMALS:
-            raise UsageError(f"decimals must be 2 to {TARGET_DECIMALS}, got {self.decimals}")
-        if not 1 <= self.min_sites <= self.max_sites:
-            raise UsageError(f"need 1 <= min_sites <= max_sites, got {self.min_sites} and {self.max_sites}")
-
-
-@dataclass
-class SamplingCounts:
-    """What became of the draws.
-
-    Attributes:
-        accepted: tasks made, by action.
-        rejected: draws refused, by (action, reason).
-        unsuitable: structures that gave no task, by (action, reason).
-    """
-
-    accepted: Counter[str] = field(default_factory=Counter)
-    rejected: Counter[tuple[str, str]] = field(default_factory=Counter)
-    unsuitable: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def to_json(self) -> dict[str, dict[str, object]]:
-        """By action: accepted, rejected by reason, unsuitable by reason."""
-        return {
-            action: {
-                "accepted": self.accepted[action],
-                "rejected": {reason: n for (of, reason), n in self.rejected.most_common() if of == action},
-                "unsuitable": {reason: n for (of, reason), n in self.unsuitable.most_common() if of == action},
-            }
-            for action in ACTIONS
-            if self.accepted[action] or any(of == action for of, _ in (*self.rejected, *self.unsuitable))
-        }
 
 
 class TaskSampler:

@@ -14,7 +14,9 @@ import numpy as np
 
 from atomworld_env.errors import UsageError
 from atomworld_env.structures.pool import PoolEntry, StructurePool
-from atomworld_env.tasks.sampler import SamplerConfig, SamplingCounts, TaskSampler
+from atomworld_env.tasks.sampler import TaskSampler
+from atomworld_env.tasks.sampler_config import SamplerConfig
+from atomworld_env.tasks.sampling_counts import SamplingCounts
 from atomworld_env.tasks.task import Task, dump_line, read_jsonl, read_parquet, write_jsonl, write_parquet
 
 Progress = Callable[[str, int, int], None]

@@ -11,7 +11,7 @@ from atomworld_env.audit.answers import BOUNDED, IGNORANT, SPOILED, AnswerKind, 
 from atomworld_env.audit.bounds import BOUNDED_SCHEMES, bound, breaches
 from atomworld_env.audit.measure import Audit, Tally, audit_suite, audit_tasks
 from atomworld_env.errors import UsageError
-from atomworld_env.tasks.sampler import SamplerConfig
+from atomworld_env.tasks.sampler_config import SamplerConfig
 from atomworld_env.tasks.suite import Suite, SuiteRecipe, make_suite
 from rewards import SCHEMES, Baseline, Verdict
 from rewards.schemes import Scheme

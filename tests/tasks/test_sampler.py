@@ -22,7 +22,8 @@ from atomworld_env.errors import UsageError
 from atomworld_env.structures.contacts import smallest_contact_ratio
 from atomworld_env.structures.crystal import Crystal
 from atomworld_env.structures.pool import StructurePool, default_pool, row_of
-from atomworld_env.tasks.sampler import SamplerConfig, TaskSampler, drawable_elements, sample_task
+from atomworld_env.tasks.sampler import TaskSampler, drawable_elements, sample_task
+from atomworld_env.tasks.sampler_config import SamplerConfig
 from atomworld_env.tasks.task import dump_line
 
 REPOSITORY = Path(__file__).parents[2]

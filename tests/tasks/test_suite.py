@@ -11,7 +11,8 @@ import pytest
 from atomworld_env.actions import ACTIONS
 from atomworld_env.errors import UsageError
 from atomworld_env.structures.pool import default_pool
-from atomworld_env.tasks.sampler import SamplerConfig, TaskSampler
+from atomworld_env.tasks.sampler import TaskSampler
+from atomworld_env.tasks.sampler_config import SamplerConfig
 from atomworld_env.tasks.suite import RECIPES, Suite, SuiteRecipe, load_suite, make_suite
 from atomworld_env.tasks.task import Task, dump_line, write_jsonl, write_parquet
 
