@@ -274,6 +274,13 @@ def test_high_symmetry_is_read(rows: list[tuple[float, ...]], count: int) -> Non
     assert verify(named, target).stage is Stage.CORRECT
 
 
+def test_rows_of_one_orbit_are_no_more_work_than_the_orbit() -> None:
+    rows = [(x, y, z) for x in (0.1, 0.9) for y in (0.2, 0.8) for z in (0.3, 0.7)]
+    text = cif((30, 30, 30, 90, 90, 90), ["Na"] * 24, [row[k:] + row[:k] for row in rows for k in range(3)], extra=FM3M)
+    verdict = verify(text, TARGET, profile="both")
+    assert (verdict.verdict_strict, verdict.verdict_paper) == (Stage.CIF_INVALID, Stage.COMPOSITION_MISMATCH)
+
+
 FM3M = "_symmetry_space_group_name_H-M 'F m -3 m'"
 
 
