@@ -99,6 +99,8 @@ def _read_with_pymatgen(text: str, strict_only: bool) -> CifReading:
     limits.check(len(blocks), limits.MAX_BLOCKS, "data blocks")
     rows: AtomRows | Unreadable
     try:
+        if any(warning.startswith("Pauling file") for warning in parser.warnings):
+            raise StrictRuleError("a type symbol is a sum of elements")
         rows = check_rows(text, [block.data for block in blocks])
     except StrictRuleError as error:
         rows = Unreadable(Stage.CIF_INVALID, str(error))

@@ -41,6 +41,7 @@ _UNRELATED_VALUE = re.compile(
     r"^[ \t]*_(?!\S*(?:atom|cell|symm|space|magn|_?eof))[!-~]+[ \t]+(['\"])[^'\"#;\x00-\x1f]*\1[ \t\r]*$",
     re.IGNORECASE | re.ASCII | re.MULTILINE,
 )
+_OTHER_SITES = re.compile(r"_atom_site(?:\.|_Cartn_|_fract_|_label|_type_symbol)", re.IGNORECASE)
 _ISOTOPES = {"D": "H", "T": "H"}
 _TYPE_SYMBOL = re.compile(r"([A-Za-z]{1,2})[0-9]*[+-]?[0-9]*")
 
@@ -138,6 +139,10 @@ def _check_sites(block: Block) -> tuple[tuple[str, ...], FloatArray]:
             # 1e-8 and then takes all such sites for one species.
             if value == "." or (value != "?" and not isclose(_number(value, _OCCUPANCY_TAG), 1, abs_tol=1e-6)):
                 raise StrictRuleError(f"an occupancy is {value}, not 1")
+    for tag, values in block.items():
+        # Coordinates of other kinds are not read: a second list of atoms must not stand beside the first.
+        if _OTHER_SITES.match(tag) and len(values) != len(labels):
+            raise StrictRuleError(f"{tag[:40]} has {len(values)} values for {len(labels)} atoms")
     if any(count not in ("0", ".", "?") for count in block.get(_HYDROGENS_TAG, ())):
         raise StrictRuleError("a site has hydrogens without positions")
     if _SYMBOL_TAG not in block:

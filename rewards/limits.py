@@ -1,8 +1,8 @@
 """How much work one answer may cause: counted before it is done, so that no clock and no signal is needed.
 
 The figures are generous for an honest answer (800 sites in the longest style are 50,000 characters and 800
-rows) and keep the reading of any text within about a second of a quiet core. Above a bound the verdict is
-``timeout``, whose message names the bound. The times were measured on one core of 2025.
+rows) and keep the reading of any text below a second on the core where it was measured, and so below two or
+three on a slow or shared one. Above a bound the verdict is ``timeout``, whose message names the bound.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_NAMES = 40  # of space groups, each looked for in a file, 0.01 s
 MAX_LOOKED_UP = 96  # operators looked up by name before another name: a group of 192 takes 0.4 s, of 96 0.1 s
 MAX_IMAGE_WORK = 5_000_000  # steps of about 0.1 µs: 12 rows under 192 operators in general positions, 0.5 s
 STEPS_PER_IMAGE = 310  # apart from those that its comparison with each row and each site takes
-STEPS_PER_MAGNETIC_IMAGE = 3_000
+STEPS_PER_MAGNETIC_IMAGE = 3_000  # its moment is turned too; 1,000 rows take 0.6 s
 
 
 class BoundExceededError(Exception):

@@ -81,7 +81,15 @@ def test_one_parse_serves_both_profiles() -> None:
         pytest.param(cif(extra="_x\n;\n;_cell_length_a 4.2"), "more than one", id="length-behind-a-text-field"),
         pytest.param(cif(extra="_Cell_Length_a 4.2"), "more than one", id="length-in-other-letters"),
         pytest.param(cif(species=["Na", "Na", "Cl", "NO3"]), "", id="nitrate"),
-        pytest.param(cif(species=["Na", "Na", "Cl", "'a0O1 + a0O1'"]), "", id="mixture-of-one-element"),
+        pytest.param(cif().replace("O O3", "'a0O1 + a0O1' O3"), "sum of elements", id="mixture-of-one-element"),
+        pytest.param(
+            cif() + "loop_\n_atom_site_Cartn_x\n_atom_site_Cartn_y\n_atom_site_Cartn_z\n1 2 3\n",
+            "_atom_site_Cartn_x has 1 values for 4 atoms",
+            id="another-list-of-atoms",
+        ),
+        pytest.param(
+            cif() + "loop_\n_atom_site.label\n_atom_site.fract_x\nC9 .1\n", "1 values for 4 atoms", id="dotted-list"
+        ),
         pytest.param(cif().replace("_occupancy", "_attached_hydrogens"), "hydrogens", id="hydrogens-without-positions"),
         pytest.param(
             cif(operators=["x,y,z", "-x,-y,-z"], extra="loop_\n_atom_site_moment_label\nNa0"),
@@ -116,6 +124,7 @@ def test_cif_invalid(text: str, reason: str) -> None:
         pytest.param(cif(extra="_chemical_name_common 'α-phase'"), id="unrelated-value-outside-ascii"),
         pytest.param(cif().replace("_cell_", "_CELL_").replace("_atom_site", "_ATOM_SITE"), id="tags-in-capitals"),
         pytest.param(cif(extra="_space_group_it_number 1").replace("_fract", "_Fract"), id="tags-in-other-letters"),
+        pytest.param(cif() + "loop_\n_atom_site_aniso_label\n_atom_site_aniso_U_11\nNa0 0.01\n", id="aniso-of-one"),
         pytest.param(cif(extra="_x\n;\nmade by hand, 0.1 0.2 0.3\n;"), id="text-field"),
         pytest.param(cif(extra="# moved by 1 Å"), id="comment-outside-ascii"),
         pytest.param(cif(extra="_chemical_formula_sum 'Na7 Cl'"), id="wrong-formula-sum"),
