@@ -169,9 +169,9 @@ def _ignorant() -> list[AnswerKind]:
         kind("blocks_in_one_pair", "three wrong CIFs in one pair of tags", _blocks_in_one_pair),
         kind("blocks_in_many_pairs", "three wrong CIFs, each in its own tags", _blocks_in_many_pairs),
         kind("copy_at_length", "a copy inside 80,000 characters of prose", _copy_at_length),
-        kind("huge_text", "a copy with 600,000 characters inside the tags", _huge_text, most_per_action=100),
-        kind("huge_rows", "2,400 atom rows", _many_rows(HUGE_ROWS), most_per_action=20),
-        kind("many_rows", "1,000 atom rows", _many_rows(MANY_ROWS), most_per_action=5),
+        kind("huge_text", "a copy with 600,000 characters inside the tags", _huge_text),
+        kind("huge_rows", "2,400 atom rows", _many_rows(HUGE_ROWS)),
+        kind("many_rows", "1,000 atom rows", _many_rows(MANY_ROWS)),
         kind("no_text", "no text at all", lambda case: ""),
         kind("garbage", "tags around nonsense", _garbage),
     ]
