@@ -129,6 +129,8 @@ def _finished(running: dict[Future[Outcome], Attempt], time_limit: float) -> Ite
             yield attempt, future.result()
         except TimeoutError:
             yield attempt, lost(attempt.with_paper, "timeout", f"no verdict within {time_limit:g} s")
+        except MemoryError:
+            yield attempt, lost(attempt.with_paper, "worker_lost", "verification took more memory than its limit")
         except ProcessExpired as error:
             yield (
                 attempt,

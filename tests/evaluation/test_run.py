@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from atomworld_env.errors import UsageError
+from atomworld_env.evaluation import stepping
 from atomworld_env.evaluation.run import RESULTS, drop_cut_line, evaluate, stored_results
-from atomworld_env.evaluation.stepping import Attempt, step_all
+from atomworld_env.evaluation.stepping import Attempt, step, step_all
 from atomworld_env.policies.baselines import load_policy
 from atomworld_env.prompts.prompt import default_template
 from atomworld_env.tasks.suite import Suite
+from atomworld_env.tasks.task import Task
 
 VOLATILE = ("seconds",)
 
@@ -130,3 +132,30 @@ def test_kill_minus_nine_loses_no_finished_line(small_suite_folder: Path, small_
     assert path.read_bytes().startswith(kept)
     whole = run(small_suite, tmp_path / "whole", "oracle", profile="both")
     assert stable(list(stored_results(tmp_path / "killed"))) == stable(whole)
+
+
+def test_a_worker_that_dies_or_runs_out_of_memory_is_named_and_the_rest_go_on(
+    small_suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stepping, "step", die_or_grow)
+    task = small_suite.tasks[0]
+    answers = [f"<cif>{task.target}</cif>", "die", "grow", "", "die"]
+    attempts = [Attempt(k, task, answer, True) for k, answer in enumerate(answers)]
+    outcomes = {
+        attempt.index: outcome for attempt, outcome in step_all(attempts, workers=2, time_limit=60, arguments={})
+    }
+    assert [outcomes[k]["verdict_strict"] for k in range(5)] == [
+        "correct", "worker_lost", "worker_lost", "no_cif", "worker_lost",
+    ]  # fmt: skip
+    assert "exit code 3" in outcomes[1]["message"]
+    assert "memory" in outcomes[2]["message"]
+    assert outcomes[1]["success_paper"] is False
+
+
+def die_or_grow(task: Task, answer: str, with_paper: bool) -> dict:
+    """Stands in for a step in a worker."""
+    if answer == "die":
+        os._exit(3)
+    if answer == "grow":
+        raise MemoryError
+    return step(task, answer, with_paper)
