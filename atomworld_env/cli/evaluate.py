@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from atomworld_env.cli.console import (
+    NARROWEST,
     action_names,
     default_workers,
     print_json,
@@ -27,6 +28,9 @@ from atomworld_env.cli.options import (
     ToleranceOption,
     WorkersOption,
 )
+
+NARROW_COLUMNS = 4
+"""Runs side by side on a terminal that has no room for a column per edit."""
 
 EVALUATE_EXAMPLES = """
 Examples:
@@ -87,8 +91,9 @@ def evaluate(
     template = load_template(prompt)
     names = None if actions is None else action_names(actions)
     folder = writable_folder(out)
-    with progress_bar("loading the suite", 1, quiet=json):
+    with progress_bar("loading the suite", 1, quiet=json) as advance:
         questions = load_suite(suite).restricted(names, per_action)
+        advance(1, "loading the suite")
     with progress_bar(policy, len(questions.tasks), quiet=json) as advance:
         records = run_policy(
             chosen,
@@ -133,11 +138,10 @@ def table(
     if json:
         print_json({name: [row.to_json() for row in rows] for name, rows in summaries.items()})
         return
-    tables = comparison_tables(summaries)
-    for each in tables:
+    for each in comparison_tables(summaries, columns=None if stdout.width >= NARROWEST else NARROW_COLUMNS):
         stdout.print(each)
     if out is not None:
-        write_tables(out, tables)
+        write_tables(out, comparison_tables(summaries))
 
 
 def policies() -> None:

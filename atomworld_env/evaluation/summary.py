@@ -98,7 +98,7 @@ def summary_table(title: str, rows: Sequence[SummaryRow]) -> Table:
     """One run as a table for the terminal."""
     table = Table(title=title, title_justify="left", caption=CAPTION, caption_justify="left")
     table.add_column("edit", no_wrap=True)
-    for heading in ("n", "strict", "orthogonal", "oblique", "paper", "reward"):
+    for heading in ("n", "strict", "orth.", "oblique", "paper", "reward"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         if row.action == "all":
@@ -120,13 +120,18 @@ def summary_table(title: str, rows: Sequence[SummaryRow]) -> Table:
 
 
 CAPTION = (
-    "n answers. Right under the strict profile: all, on orthogonal cells, on oblique cells; right under the paper "
-    "profile; mean reward."
+    "n answers. Right under the strict profile: all, on orthogonal cells (orth.), on oblique cells; right under the "
+    "paper profile; mean reward."
 )
 
 
-def comparison_tables(runs: Mapping[str, Sequence[SummaryRow]]) -> list[Table]:
-    """Several runs under each other, one column per edit: strict, strict on oblique cells, and paper."""
+def comparison_tables(runs: Mapping[str, Sequence[SummaryRow]], *, columns: int | None = None) -> list[Table]:
+    """Several runs side by side: strict, strict on oblique cells, and paper.
+
+    Args:
+        columns: None for a row per run and a column per edit (110 characters); otherwise a row per edit and at most so
+            many runs next to each other, for a narrow terminal.
+    """
     shares: dict[str, Callable[[SummaryRow], Share]] = {
         "Right under the strict profile, %": lambda row: row.strict,
         "Right under the strict profile on oblique cells, %": lambda row: row.strict_oblique,
@@ -137,16 +142,27 @@ def comparison_tables(runs: Mapping[str, Sequence[SummaryRow]]) -> list[Table]:
     actions = [action for action in actions if action != "all"] + ["all"]
     tables = []
     for title, share in shares.items():
-        table = Table(title=title, title_justify="left")
-        table.add_column("policy", no_wrap=True)
-        for action in actions:
-            table.add_column(action.replace("_", "\n"), justify="right")
-        for name, rows in runs.items():
-            of_action = {row.action: share(row) for row in rows}
-            table.add_row(name, *(_percent(of_action.get(action)) for action in actions))
-        tables.append(table)
+        cells = {name: {row.action: _percent(share(row)) for row in rows} for name, rows in runs.items()}
+        if columns is None:
+            lines = [[name, *(of_action.get(action, "–") for action in actions)] for name, of_action in cells.items()]
+            tables.append(_table(title, "policy", [action.replace("_", "\n") for action in actions], lines))
+            continue
+        names = list(cells)
+        for chunk in (names[k : k + columns] for k in range(0, len(names), columns)):
+            lines = [[action, *(cells[name].get(action, "–") for name in chunk)] for action in actions]
+            tables.append(_table(title, "edit", [name.replace("_", "\n") for name in chunk], lines))
     return tables
 
 
-def _percent(share: Share | None) -> str:
-    return "–" if share is None or share.rate is None else f"{100 * share.rate:.1f}"
+def _table(title: str, first: str, headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column(first, no_wrap=True)
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for line in lines:
+        table.add_row(*line)
+    return table
+
+
+def _percent(share: Share) -> str:
+    return "–" if share.rate is None else f"{100 * share.rate:.1f}"

@@ -58,3 +58,13 @@ def test_runs_with_different_edits_stand_in_one_table() -> None:
     text = console.export_text()
     assert "one" in text
     assert "–" in text
+
+
+def test_on_a_narrow_terminal_no_number_is_cut() -> None:
+    runs = {f"policy_number_{k}": summarise(RECORDS) for k in range(6)}
+    console = Console(width=80, record=True)
+    for table in comparison_tables(runs, columns=4):
+        console.print(table)
+    text = console.export_text()
+    assert "…" not in text
+    assert text.count("33.3") == 6
