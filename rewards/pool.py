@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import TimeoutError as FutureTimeout
-from concurrent.futures.process import BrokenProcessPool
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from types import TracebackType
 from typing import Any
 
-from pebble import ProcessExpired, ProcessPool
-
-from rewards.cif_reading import ENGINES
+from rewards.cif_reading import ENGINES, one_line
 from rewards.extraction import extract_cif
 from rewards.stages import Stage
 from rewards.strict import DEFAULT_TOLERANCE
 from rewards.verdict import Verdict
-from rewards.verification import PROFILES, PreparedTarget, prepare_target, verify
-from rewards.worker_process import DEFAULT_MEMORY_LIMIT, guard_worker
+from rewards.verification import PROFILES, PreparedTarget, TargetError, prepare_target, verify
+from rewards.worker_process import DEFAULT_MEMORY_LIMIT
+from rewards.workers import NoWorkersError, Task, TaskTimeout, WorkerLost, Workers
 
 Job = tuple[Any, ...]
 _Key = tuple[str, str, str | None]
+_Waiting = tuple[_Key, Task | Verdict]
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds for one answer. A right answer of 512 sites takes the reference engine 14-22 s under the paper profile."""
@@ -38,15 +35,15 @@ _VERDICTS_KEPT = 8192
 class VerifierPool:
     """Worker processes that verify answers; one that stalls or dies is replaced, the others go on.
 
-    Workers are spawned, not forked, so that they are safe beside CUDA and threads; they never import torch, are warmed
-    up before any clock starts, and end by themselves when their parent is killed. As with every spawned process, a
-    script that opens a pool needs the ``__main__`` guard. Equal answers to one target are verified once.
+    Workers are fresh processes, safe beside CUDA and threads. They import neither torch nor the script that opens the
+    pool, are warmed up before any clock starts, and end by themselves when their parent is killed. Equal answers to one
+    target are verified once. After a fork the child needs a pool of its own; several threads may share one.
 
     Args:
         workers: number of processes; by default the processors that this process may use, shared among the ranks of a
             distributed run on this machine (``LOCAL_WORLD_SIZE``).
         profile, tolerance, strict_tags, engine: as for :func:`rewards.verify`.
-        timeout: seconds for one answer, from when a worker takes it up.
+        timeout: seconds for one answer, from when a worker takes it up; kept while verdicts are being asked for.
         memory_limit: bytes that a worker may take beyond what it has once warm; None sets no limit.
 
     Raises:
@@ -77,8 +74,13 @@ class VerifierPool:
         self.profile = profile
         self.timeout = timeout
         self.memory_limit = memory_limit
-        self._options = {"profile": profile, "tolerance": tolerance, "strict_tags": strict_tags, "engine": engine}
-        self._pool: ProcessPool | None = None
+        self._options: dict[str, Any] = {
+            "profile": profile,
+            "tolerance": tolerance,
+            "strict_tags": strict_tags,
+            "engine": engine,
+        }
+        self._workers: Workers | None = None
         self._verdicts: OrderedDict[_Key, Verdict] = OrderedDict()
 
     def __enter__(self) -> VerifierPool:
@@ -91,25 +93,35 @@ class VerifierPool:
         self.close()
 
     def open(self) -> None:
-        """Start the workers and wait until all are warm. Opening an open pool does nothing."""
-        if self._pool is not None:
-            return
-        self._pool = ProcessPool(
-            max_workers=self.workers,
-            initializer=_warm_up,
-            initargs=[self.memory_limit],
-            context=multiprocessing.get_context("spawn"),
-        )
-        # A short sleep each, so that no worker takes two of them and all have started when the last is done.
-        for future in [self._pool.schedule(_wait_a_moment) for _ in range(self.workers)]:
-            future.result()
+        """Start the workers and wait until all are warm. Opening an open pool does nothing.
+
+        Raises:
+            RuntimeError: if workers cannot be started.
+        """
+        if self._workers is None:
+            self._workers = Workers(
+                self.workers,
+                partial(verify_texts, **self._options),
+                warm_up=warm_up,
+                timeout=self.timeout,
+                memory_limit=self.memory_limit,
+            )
 
     def close(self) -> None:
         """End the workers. Closing a closed pool does nothing."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.stop()  # type: ignore[no-untyped-call]
-            pool.join()
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.close()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this process can verify with it: open, and not inherited by a fork."""
+        return self._workers is not None and self._workers.is_mine
+
+    @property
+    def process_ids(self) -> list[int]:
+        """Of the workers that run now."""
+        return [] if self._workers is None else self._workers.process_ids
 
     def verify_many(self, jobs: Iterable[Job]) -> list[Verdict]:
         """The verdicts of all jobs, in order; see :meth:`verify_iter`."""
@@ -127,34 +139,39 @@ class VerifierPool:
             ``worker_lost``.
 
         Raises:
-            RuntimeError: outside the ``with`` block.
+            RuntimeError: outside the ``with`` block, in the child after a fork, or if workers cannot be started.
             TargetError: at the verdict of a job whose target or structure cannot be read.
         """
-        if self._pool is None:
+        workers = self._workers
+        if workers is None:
             raise RuntimeError("a VerifierPool works inside its with block")
-        running: dict[_Key, Any] = {}
-        waiting: deque[tuple[_Key, Any]] = deque()
-        for job in jobs:
-            key = _key(job)
-            pending = self._verdicts.get(key) or running.get(key)
-            if pending is None:
-                pending = running[key] = self._schedule(key)
-            waiting.append((key, pending))
-            if len(waiting) >= self.workers * _AHEAD_PER_WORKER:
-                yield self._next(waiting, running)
-        while waiting:
-            yield self._next(waiting, running)
+        if not workers.is_mine:
+            raise RuntimeError("this VerifierPool was opened by the parent process; open one in this process")
+        running: dict[_Key, Task] = {}
+        waiting: deque[_Waiting] = deque()
+        try:
+            for job in jobs:
+                key = _key(job)
+                pending = self._verdicts.get(key) or running.get(key)
+                if pending is None:
+                    pending = running[key] = workers.submit(*key)
+                waiting.append((key, pending))
+                if len(waiting) >= self.workers * _AHEAD_PER_WORKER:
+                    yield self._next(workers, waiting, running)
+            while waiting:
+                yield self._next(workers, waiting, running)
+        finally:  # whoever stops asking does not want the rest
+            for task in running.values():
+                task.wanted = False
 
-    def _schedule(self, key: _Key) -> Any:
-        assert self._pool is not None
-        return self._pool.schedule(_verify_texts, args=(*key, self._options), timeout=self.timeout)
-
-    def _next(self, waiting: deque[tuple[_Key, Any]], running: dict[_Key, Any]) -> Verdict:
+    def _next(
+        self, workers: Workers, waiting: deque[tuple[_Key, Task | Verdict]], running: dict[_Key, Task]
+    ) -> Verdict:
         key, pending = waiting.popleft()
         if isinstance(pending, Verdict):
             return pending
+        verdict = self._verdict(workers, key[0], pending)
         running.pop(key, None)
-        verdict = self._collect(key[0], pending)
         # How a verification ended that had no verdict says nothing about the next time.
         if verdict.stage not in (Stage.TIMEOUT, Stage.WORKER_LOST):
             self._verdicts[key] = verdict
@@ -162,18 +179,21 @@ class VerifierPool:
                 self._verdicts.popitem(last=False)
         return verdict
 
-    def _collect(self, answer: str, future: Any) -> Verdict:
+    def _verdict(self, workers: Workers, answer: str, task: Task) -> Verdict:
         try:
-            verdict: Verdict = future.result()
+            verdict: Verdict = workers.result(task)
             return verdict
-        except FutureTimeout:
+        except TaskTimeout:
             return self._ended(answer, Stage.TIMEOUT, f"verification took longer than {self.timeout:g} s")
         except MemoryError:
             limit = "its limit" if self.memory_limit is None else f"{self.memory_limit / 2**30:g} GiB"
             return self._ended(answer, Stage.WORKER_LOST, f"verification took more memory than {limit}")
-        except (ProcessExpired, BrokenProcessPool) as error:
-            code = getattr(error, "exitcode", None)
-            return self._ended(answer, Stage.WORKER_LOST, f"the worker process ended (exit code {code})")
+        except (TargetError, NoWorkersError):
+            raise
+        except WorkerLost as error:
+            return self._ended(answer, Stage.WORKER_LOST, str(error))
+        except Exception as error:  # not known to happen; a verdict is due even so
+            return self._ended(answer, Stage.WORKER_LOST, f"verification failed: {one_line(error)}")
 
     def _ended(self, answer: str, stage: Stage, message: str) -> Verdict:
         """The verdict when the verifier ended and not the answer."""
@@ -215,26 +235,24 @@ def _key(job: Job) -> _Key:
 
 def _text(target: str | PreparedTarget) -> str:
     # The text is a hundredth of the parsed structure, and a worker keeps the targets that it has read.
-    return target.cif if isinstance(target, PreparedTarget) else target
+    if isinstance(target, PreparedTarget):
+        return target.cif
+    if not isinstance(target, str):
+        raise TargetError(f"a target is CIF text, not {type(target).__name__}")
+    return str.__str__(target)
 
 
 _prepared = lru_cache(maxsize=256)(prepare_target)
 
 
-def _warm_up(memory_limit: int | None) -> None:
-    """Import the readers and the matcher, so that their second is not counted against the first answer."""
+def warm_up() -> None:
+    """In a worker: import the readers and the matcher, so that their second is not counted against an answer."""
     for module in ("ase.geometry", "gemmi", "pymatgen.core.structure_matcher", "pymatgen.io.cif", "scipy.optimize"):
         import_module(module)
-    guard_worker(memory_limit)
 
 
-def _wait_a_moment() -> None:
-    import time
-
-    time.sleep(0.05)
-
-
-def _verify_texts(answer: str, target: str, structure: str | None, options: dict[str, Any]) -> Verdict:
+def verify_texts(answer: str, target: str, structure: str | None, **options: Any) -> Verdict:
+    """In a worker: :func:`rewards.verify`, with the targets of late kept prepared."""
     engine = options["engine"]
     before = None if structure is None else _prepared(structure, engine=engine)
     return verify(answer, _prepared(target, engine=engine), structure=before, **options)
