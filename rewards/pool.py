@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
-from functools import lru_cache, partial
-from importlib import import_module
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -15,8 +14,9 @@ from rewards.extraction import extract_cif
 from rewards.stages import Stage
 from rewards.strict import DEFAULT_TOLERANCE
 from rewards.verdict import Verdict
-from rewards.verification import PROFILES, PreparedTarget, TargetError, prepare_target, verify
+from rewards.verification import PROFILES, PreparedTarget, TargetError
 from rewards.worker_process import DEFAULT_MEMORY_LIMIT
+from rewards.worker_verification import verify_texts, warm_up
 from rewards.workers import NoWorkersError, Task, TaskTimeout, WorkerLost, Workers
 
 Job = tuple[Any, ...]
@@ -102,7 +102,7 @@ class VerifierPool:
             self._workers = Workers(
                 self.workers,
                 partial(verify_texts, **self._options),
-                warm_up=warm_up,
+                warm_up=partial(warm_up, **self._options),
                 timeout=self.timeout,
                 memory_limit=self.memory_limit,
             )
@@ -240,19 +240,3 @@ def _text(target: str | PreparedTarget) -> str:
     if not isinstance(target, str):
         raise TargetError(f"a target is CIF text, not {type(target).__name__}")
     return str.__str__(target)
-
-
-_prepared = lru_cache(maxsize=256)(prepare_target)
-
-
-def warm_up() -> None:
-    """In a worker: import the readers and the matcher, so that their second is not counted against an answer."""
-    for module in ("ase.geometry", "gemmi", "pymatgen.core.structure_matcher", "pymatgen.io.cif", "scipy.optimize"):
-        import_module(module)
-
-
-def verify_texts(answer: str, target: str, structure: str | None, **options: Any) -> Verdict:
-    """In a worker: :func:`rewards.verify`, with the targets of late kept prepared."""
-    engine = options["engine"]
-    before = None if structure is None else _prepared(structure, engine=engine)
-    return verify(answer, _prepared(target, engine=engine), structure=before, **options)
