@@ -129,10 +129,10 @@ def _outcome(job: Job, worker: _Worker) -> tuple[Outcome, int]:
     )
     try:
         other = verify(answer, reference, engine="reference", structure=given)
-        problems += _differences(verdict, other)
+        problems += differences(verdict, other)
         if paper:
             both = verify(answer, fast, profile="both", structure=given)
-            problems += _differences(
+            problems += differences(
                 both, verify(answer, reference, profile="both", engine="reference", structure=given)
             )
             if (both.verdict_strict, both.max_displacement) != (verdict.verdict_strict, verdict.max_displacement):
@@ -152,7 +152,7 @@ def _outcome(job: Job, worker: _Worker) -> tuple[Outcome, int]:
             problems.append(("wrong reward", f"right with {rows} rows for {len(task.target_crystal)} sites"))
     shaped, strict = _earned(verdict, "shaped"), _earned(verdict, "strict")
     distance = _earned(verdict, "distance")
-    problems += [("wrong reward", text) for text in _wrong(verdict, kind.bound, shaped, strict, distance, right)]
+    problems += [("wrong reward", text) for text in wrong_rewards(verdict, kind.bound, shaped, strict, distance, right)]
     return (
         Outcome(
             job,
@@ -174,7 +174,7 @@ def _earned(verdict: Verdict, scheme: str) -> float:
     return reward(verdict, scheme)
 
 
-def _wrong(
+def wrong_rewards(
     verdict: Verdict, bound: Bound, shaped: float, strict: float, distance: float, right: bool | None
 ) -> list[str]:
     """What is wrong with one reward; the bounds on means are held over all answers."""
@@ -195,7 +195,7 @@ def _wrong(
     return wrong
 
 
-def _differences(fast: Verdict, reference: Verdict) -> list[tuple[str, str]]:
+def differences(fast: Verdict, reference: Verdict) -> list[tuple[str, str]]:
     """The fields in which two verdicts on one answer differ."""
     differing = [name for name in _EQUAL if getattr(fast, name) != getattr(reference, name)]
     for name, tolerance in _NEAR.items():

@@ -29,7 +29,8 @@ _HYDROGENS_TAG = "_atom_site_attached_hydrogens"
 _SYMBOL_TAG, _LABEL_TAG, _OCCUPANCY_TAG = "_atom_site_type_symbol", "_atom_site_label", "_atom_site_occupancy"
 
 # A number as CIF 1.1 defines it, standard uncertainty included. float() would also take nan, inf and 1_000.
-_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(?:\(\d+\))?", re.ASCII)
+# Two runs of digits with nothing fixed between them (\d+\.?\d*) would be tried at every length of both.
+_NUMBER = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)(?:\(\d+\))?", re.ASCII)
 _COMMENT = re.compile(r"(?:^|\s)#[^\n]*")
 _SINGLE_TAGS = re.compile(
     r"(?:^|[\s;])(_cell_(?:length_[abc]|angle_(?:alpha|beta|gamma))"
@@ -43,7 +44,7 @@ _UNRELATED_VALUE = re.compile(
 )
 _OTHER_SITES = re.compile(r"_atom_site(?:\.|_Cartn_|_fract_|_label|_type_symbol)", re.IGNORECASE)
 _ISOTOPES = {"D": "H", "T": "H"}
-_TYPE_SYMBOL = re.compile(r"([A-Za-z]{1,2})[0-9]*[+-]?[0-9]*")
+_TYPE_SYMBOL = re.compile(r"([A-Za-z]{1,2})[0-9]*(?:[+-][0-9]*)?")
 
 
 class StrictRuleError(Exception):
