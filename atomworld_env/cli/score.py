@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json as json_module
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from atomworld_env.cli.console import default_workers, progress_bar, stderr, writable_file
+from atomworld_env.cli.console import default_workers, progress_bar, stderr, stdout, writable_file
 from atomworld_env.cli.options import EngineOption, StrictTagsOption, ToleranceOption, WorkersOption
 from atomworld_env.errors import UsageError
+
+if TYPE_CHECKING:
+    from rewards import Verdict
 
 EXAMPLES = """
 Examples:
@@ -23,6 +26,8 @@ Examples:
   atomworld score answers.jsonl
 
   atomworld score answers.jsonl --profile paper --strict-tags --workers 2 --out scored.jsonl
+
+  atomworld score answers.jsonl --check-parity --out scored.jsonl
 
 A line of the input: {"id": "q1", "target": "data_…", "answer": "… <cif>…</cif>"}; "structure", the input CIF, may be
 there too.
@@ -49,6 +54,12 @@ def score(
     time_limit: Annotated[
         float, typer.Option(min=120.0, help="Seconds for one verdict before it is a timeout.")
     ] = 600.0,
+    check_parity: Annotated[
+        bool,
+        typer.Option(
+            "--check-parity", help="Verify with both engines and print where they differ; status 1 if they do."
+        ),
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", help="File for the verdicts; standard output when not given.")
     ] = None,
@@ -56,9 +67,10 @@ def score(
     """Verify answers; one JSON line per answer, in the order of the input.
 
     The whole input is checked before the first answer is verified. With --out, verdicts go to FILE.partial as they
-    come and to FILE when all are there.
+    come and to FILE when all are there. With --check-parity the verdicts are those of the engine reference, and the
+    comparison goes to standard error, or with --out to standard output.
     """
-    from rewards import VerifierPool
+    from atomworld_env.cli.engine_parity import ComparedAnswer, Parity
     from rewards.cif_reading import ENGINES
 
     if profile not in ("strict", "paper", "both"):
@@ -71,33 +83,47 @@ def score(
             raise UsageError(f"--out is the file of answers itself ({answers}); choose another --out")
     if engine not in ENGINES:
         raise UsageError(f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}")
+    if check_parity and engine != "reference":
+        raise UsageError(
+            "--check-parity verifies with both engines and writes the verdicts of reference; drop --engine"
+        )
     stored = list(read_answers(answers, profile))
     if not stored:
         raise UsageError(f'{answers} holds no answers; a line is {{"id", "target", "answer"}}')
-    processes = min(workers or default_workers(), max(1, len(stored)))
-    right = {"strict": 0, "paper": 0}
-    with (
-        _sink(out) as sink,
-        VerifierPool(
-            processes,
-            profile=profile,
-            timeout=time_limit,
-            tolerance=tolerance,
-            strict_tags=strict_tags,
-            engine=engine,
-        ) as pool,
-        progress_bar("scoring", len(stored)) as advance,
-    ):
-        jobs = ((each.answer, each.target) for each in stored)
-        for done, (each, verdict) in enumerate(zip(stored, pool.verify_iter(jobs), strict=True), start=1):
-            sink.write(json_module.dumps(verdict.score_line(each.id), ensure_ascii=True) + "\n")
+    options = {"profile": profile, "timeout": time_limit, "tolerance": tolerance, "strict_tags": strict_tags}
+    processes = min(workers or default_workers(), len(stored))
+    verdicts: list[Verdict] = []
+    with _sink(out) as sink, progress_bar("scoring", len(stored)) as advance:
+        for verdict in _verdicts(stored, processes, engine=engine, **options):
+            sink.write(json_module.dumps(verdict.score_line(stored[len(verdicts)].id), ensure_ascii=True) + "\n")
             sink.flush()
-            right["strict"] += bool(verdict.success_strict)
-            right["paper"] += bool(verdict.success_paper)
-            advance(done, "scoring")
+            verdicts.append(verdict)
+            advance(len(verdicts), "scoring")
     asked = ("strict", "paper") if profile == "both" else (profile,)
+    right = {name: sum(bool(getattr(verdict, f"success_{name}")) for verdict in verdicts) for name in asked}
     counts = ", ".join(f"{right[name]} of {len(stored)} right under {name}" for name in asked)
     stderr.print(counts, highlight=False)
+    if not check_parity:
+        return
+    compared: list[ComparedAnswer] = []
+    with progress_bar("scoring again, fast", len(stored)) as advance:
+        for each, fast in zip(stored, _verdicts(stored, processes, engine="fast", **options), strict=True):
+            compared.append(ComparedAnswer(each.id, verdicts[len(compared)], fast))
+            advance(len(compared), "scoring again, fast")
+    parity = Parity(compared, asked)
+    console = stderr if out is None else stdout
+    console.print(parity.table())
+    for line in parity.lines():
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if parity.differing:
+        raise typer.Exit(1)
+
+
+def _verdicts(stored: Sequence[StoredAnswer], processes: int, **options: Any) -> Iterator[Verdict]:
+    from rewards import VerifierPool
+
+    with VerifierPool(processes, **options) as pool:
+        yield from pool.verify_iter((each.answer, each.target) for each in stored)
 
 
 def read_answers(path: Path, profile: str) -> Iterator[StoredAnswer]:
