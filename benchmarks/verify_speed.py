@@ -1,0 +1,171 @@
+"""Verification beside the published protocol, on the same answers in one run.
+
+    python benchmarks/verify_speed.py
+    python benchmarks/verify_speed.py --answers 120 --most-sites 100
+    python benchmarks/verify_speed.py --out runs/verify_speed.json --plot docs/pictures/verify_speed.png
+
+The answers are those of `benchmarks/timed_answers.py`. Each is scored by the published protocol (pymatgen, the target
+parsed anew; in a process of its own, so that one that takes too long can be ended), and by `rewards.verify` with the
+profiles strict and both, once with the target's text and once with a prepared target (read, and for `both` reduced
+and laid on itself, which holds for every answer to the task). Then all go through a `VerifierPool`, and the costliest
+through one with a short limit.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import platform
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+from pebble import ProcessPool
+from published_protocol import Published, score
+from rich.console import Console
+from rich.progress import track
+from timed_answers import SIZES, TimedAnswer, timed_answers
+from verify_speed_report import Row, Times, plot, print_report, write_json
+
+from atomworld_env.policies.baselines import BASELINES
+from atomworld_env.tasks.sampler import TaskSampler
+from atomworld_env.tasks.sampler_config import SamplerConfig
+from rewards import VerifierPool, prepare_target, verify
+from rewards.minimum_image import reduced_lattice
+from rewards.paper_shortcuts import NotPlainError, prepare_once
+
+LIMIT_SECONDS = 1.0
+LIMITED_ANSWERS = 6
+POOL_ANSWERS = 1024
+
+
+@dataclass(frozen=True)
+class PoolFigures:
+    """Seconds through the pool: all answers under both profiles and the worst one of them; of many small answers under
+    strict; the longest that an answer with a limit took, and how many of these ran into it."""
+
+    everything: float
+    worst: float
+    small: float
+    limited: float
+    timeouts: int
+
+
+def main(
+    answers: Annotated[int, typer.Option(min=48, help="About how many answers.")] = 624,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    most_sites: Annotated[int, typer.Option(min=40, help="Leave larger targets out.")] = SIZES[-1][1],
+    plain_limit: Annotated[float, typer.Option(min=1, help="Seconds after which the protocol is ended.")] = 900.0,
+    workers: Annotated[int, typer.Option(min=1, help="Of the pool.")] = 2,
+    out: Annotated[Path | None, typer.Option(help="Write every time as JSON.")] = None,
+    picture: Annotated[Path | None, typer.Option("--plot", help="Write a plot.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
+) -> None:
+    """Time verification beside the published protocol."""
+    mix = [answer for answer in timed_answers(answers, seed) if answer.sites <= most_sites]
+    for profile in ("strict", "both"):  # imports and compiled code
+        verify(mix[0].text, mix[0].task.target, profile=profile)
+        verify(mix[5].text, mix[5].task.target, profile=profile)
+    rows = []
+    with ProcessPool(max_workers=1, context=multiprocessing.get_context("spawn")) as beside:
+        for answer in track(mix, "answers", console=Console(stderr=True)):
+            rows.append(Row(answer, _plain(beside, answer, plain_limit), *_ours(answer)))
+    figures = _through_pool(rows, workers)
+    where = (
+        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores ({platform.machine()}), Python "
+        f"{platform.python_version()}, {len(rows)} answers, seed {seed}"
+    )
+    agree = print_report(rows, where, markdown=markdown)
+    _print_pool(figures, workers)
+    if out is not None:
+        write_json(rows, where, out)
+    if picture is not None:
+        plot(rows, where, picture)
+    raise typer.Exit(0 if agree else 1)
+
+
+def _plain(beside: ProcessPool, answer: TimedAnswer, limit: float) -> Published | None:
+    """None where the protocol took longer than the limit."""
+    try:
+        scored: Published = beside.schedule(score, args=(answer.text, answer.task.target), timeout=limit).result()
+    except FutureTimeout:
+        return None
+    return scored
+
+
+def _ours(answer: TimedAnswer) -> tuple[Times, object]:
+    target = prepare_target(answer.task.target)
+    target.arrangement  # noqa: B018
+    times = {}
+    for profile in ("strict", "both"):
+        reduced_lattice.cache_clear()  # what is kept of a cell belongs to the target
+        started = perf_counter()
+        verify(answer.text, answer.task.target, profile=profile)
+        times[profile, "anew"] = perf_counter() - started
+        if profile == "both":
+            try:
+                prepare_once(target.structure).onto_itself  # noqa: B018
+            except NotPlainError:
+                pass
+        reduced_lattice(target.arrangement.cell)
+        started = perf_counter()
+        verdict = verify(answer.text, target, profile=profile)
+        times[profile, "prepared"] = perf_counter() - started
+    return Times(*times.values()), verdict
+
+
+def _through_pool(rows: list[Row], workers: int) -> PoolFigures:
+    jobs = [(row.answer.text, row.answer.task.target) for row in rows]
+    with VerifierPool(workers, profile="both") as pool:
+        started = perf_counter()
+        verdicts = pool.verify_many(jobs)
+        everything = perf_counter() - started
+    with VerifierPool(workers) as pool:
+        small = _small_answers()
+        pool.verify_many(small[: 4 * workers])
+        started = perf_counter()
+        pool.verify_many(small[4 * workers :])
+        seconds = perf_counter() - started
+    costliest = sorted(rows, key=lambda row: row.plain_seconds)[-LIMITED_ANSWERS:]
+    longest, timeouts = 0.0, 0
+    with VerifierPool(1, profile="paper", engine="reference", timeout=LIMIT_SECONDS) as pool:
+        for row in costliest:
+            pool.verify_many([(f"is a worker up? {row.answer.task.task_id}", row.answer.task.target)])
+            started = perf_counter()
+            (verdict,) = pool.verify_many([(row.answer.text, row.answer.task.target)])
+            longest = max(longest, perf_counter() - started)
+            timeouts += verdict.stage == "timeout"
+    return PoolFigures(everything, max(verdict.seconds for verdict in verdicts), seconds, longest, timeouts)
+
+
+def _small_answers() -> list[tuple[str, str]]:
+    """Different right and wrong answers to tasks of some 30 sites, four to each task as in a group of GRPO."""
+    sampler = TaskSampler(SamplerConfig(min_sites=26, max_sites=34))
+    jobs: list[tuple[str, str]] = []
+    seed = 0
+    while len(jobs) < POOL_ANSWERS + 8:
+        task = sampler.sample(seed)
+        seed += 1
+        if not 26 <= len(task.target_crystal) <= 36:
+            continue
+        for policy in ("oracle", "noop", "wrong_site", "random_edit"):
+            jobs.append((BASELINES[policy].answer(task), task.target))
+    return jobs[: POOL_ANSWERS + 8]
+
+
+def _print_pool(figures: PoolFigures, workers: int) -> None:
+    print(f"\nPool of {workers} workers:")
+    print(f"  all answers, both profiles: {figures.everything:.1f} s, the longest {figures.worst:.2f} s")
+    print(f"  {POOL_ANSWERS} answers of some 30 sites, strict, warm: {figures.small:.2f} s")
+    print(
+        f"  the {LIMITED_ANSWERS} costliest by the reference engine under a limit of {LIMIT_SECONDS:g} s: "
+        f"{figures.timeouts} timeouts, the longest {figures.limited:.2f} s"
+    )
+
+
+if __name__ == "__main__":
+    typer.run(main)
