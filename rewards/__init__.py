@@ -5,8 +5,8 @@
     >>> verdict = verify(answer_text, target, structure=input_cif)  # doctest: +SKIP
     >>> reward(verdict)                                            # doctest: +SKIP
 
-Many answers, each within a time limit, are verified by :class:`VerifierPool`; :mod:`rewards.trl` is the same as a reward
-function of TRL's GRPOTrainer.
+Many answers, each within a time limit, are verified by :class:`VerifierPool`; :mod:`rewards.trl` makes that a reward
+function for TRL's GRPOTrainer.
 
 Names are loaded when first used: importing the package costs nothing, and pymatgen is imported only when an
 answer is parsed.

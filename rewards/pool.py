@@ -15,9 +15,10 @@ from rewards.stages import Stage
 from rewards.strict import DEFAULT_TOLERANCE
 from rewards.verdict import Verdict
 from rewards.verification import PROFILES, PreparedTarget, TargetError
+from rewards.worker import Task
 from rewards.worker_process import DEFAULT_MEMORY_LIMIT
 from rewards.worker_verification import verify_texts, warm_up
-from rewards.workers import NoWorkersError, Task, TaskTimeout, WorkerLost, Workers
+from rewards.workers import NoWorkersError, TaskTimeout, WorkerLost, Workers
 
 Job = tuple[Any, ...]
 _Key = tuple[str, str, str | None]
@@ -95,10 +96,13 @@ class VerifierPool:
     def open(self) -> None:
         """Start the workers and wait until all are warm. Opening an open pool does nothing.
 
+        After a fork, or a Ctrl-C while verdicts were asked for, the pool may be opened again.
+
         Raises:
             RuntimeError: if workers cannot be started.
         """
-        if self._workers is None:
+        if not self.is_open:
+            self.close()
             self._workers = Workers(
                 self.workers,
                 partial(verify_texts, **self._options),
@@ -115,8 +119,8 @@ class VerifierPool:
 
     @property
     def is_open(self) -> bool:
-        """Whether this process can verify with it: open, and not inherited by a fork."""
-        return self._workers is not None and self._workers.is_mine
+        """Whether this process can verify with it; what a fork inherits is not open."""
+        return self._workers is not None and self._workers.is_open
 
     @property
     def process_ids(self) -> list[int]:
@@ -139,14 +143,14 @@ class VerifierPool:
             ``worker_lost``.
 
         Raises:
-            RuntimeError: outside the ``with`` block, in the child after a fork, or if workers cannot be started.
+            RuntimeError: outside the ``with`` block, in the child after a fork, or if there are no workers any more.
             TargetError: at the verdict of a job whose target or structure cannot be read.
         """
         workers = self._workers
         if workers is None:
             raise RuntimeError("a VerifierPool works inside its with block")
         if not workers.is_mine:
-            raise RuntimeError("this VerifierPool was opened by the parent process; open one in this process")
+            raise RuntimeError("this VerifierPool was opened by the parent process; open it in this process")
         running: dict[_Key, Task] = {}
         waiting: deque[_Waiting] = deque()
         try:

@@ -160,10 +160,8 @@ class AtomWorldReward:
         )
 
     def _pool(self) -> VerifierPool:
-        pool = _POOLS.get(self._pool_key)
-        if pool is None or not pool.is_open:  # after a fork the parent's is not open here
-            pool = _POOLS[self._pool_key] = self._new_pool()
-            pool.open()
+        pool = _POOLS.setdefault(self._pool_key, self._new_pool())
+        pool.open()  # nothing to do on most calls; after a fork the parent's is not open here
         return pool
 
     def _metrics(self, samples: list[Sample]) -> dict[str, float]:

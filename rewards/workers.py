@@ -1,30 +1,23 @@
-"""Worker processes that can be killed at any moment, each behind a pipe of its own.
+"""Worker processes that can be killed at any moment, at the cost of the one task in progress.
 
-They are started as plain Python programs and not through ``multiprocessing``, so that they never import the script
-that uses them (a notebook, a script without a ``__main__`` guard and ``python -c`` all work) and can be started from a
-daemonic process, such as an environment worker of Gymnasium's ``AsyncVectorEnv``. There is no thread in the parent:
-whoever submits a task or waits for a result attends to all workers meanwhile, and only then are time limits kept.
+There is no thread in the parent: whoever submits a task or waits for a result attends to all workers meanwhile, and
+only then are time limits kept.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
-import subprocess
-import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
-from multiprocessing.connection import Pipe, wait
+from multiprocessing.connection import wait
 from typing import Any
 
+from rewards.worker import Task, Worker
 from rewards.worker_process import Reply, Setup
 
-# A worker whose last task was brief gets the next while it works, so that it need not wait for the parent in between.
-_BRIEF_SECONDS = 0.05
 # More than this is handed only to a worker that is reading: the parent must never wait for one that may be stuck.
 _LARGEST_AHEAD = 32_768
 # Another thread that waits for a result of its own takes a turn after this many seconds.
@@ -46,77 +39,6 @@ class WorkerLost(Exception):
 
 class NoWorkersError(RuntimeError):
     """There are no workers to wait for: they cannot be started, or were closed."""
-
-
-@dataclass(eq=False)
-class Task:
-    """One call of the workers' function; `reply` is there when it has ended."""
-
-    arguments: tuple[Any, ...]
-    reply: Reply | None = None
-    wanted: bool = True
-    attempts: int = 0
-
-
-class _Worker:
-    """A process as its parent sees it: ready once it has sent its first reply."""
-
-    def __init__(self, setup: Setup) -> None:
-        self.connection, theirs = Pipe()
-        handle = theirs.fileno()
-        path = [str(entry) for entry in sys.path]
-        message = pickle.dumps(setup)
-        code = f"import sys; sys.path[:] = {path!r}; from rewards.worker_process import main; main({handle})"
-        inherited: dict[str, Any] = {"pass_fds": [handle]}
-        if sys.platform == "win32":
-            os.set_handle_inheritable(handle, True)
-            inherited = {"close_fds": False}
-        quiet = subprocess.DEVNULL  # for what a library prints; a traceback goes where the parent's would
-        self.process = subprocess.Popen([sys.executable, "-c", code], stdin=quiet, stdout=quiet, **inherited)
-        theirs.close()
-        self.ready = False
-        self.brief = False
-        self.spent = False  # out of memory: it ends and begins no other task
-        self.tasks: deque[Task] = deque()  # handed over and not answered; the first is in progress
-        self.begun = 0.0  # when the first was, by time.monotonic()
-        with suppress(OSError):  # a process that has ended already is noticed when it is attended to
-            self.connection.send_bytes(message)
-
-    def send(self, task: Task, message: bytes) -> None:
-        task.attempts += 1
-        if not self.tasks:
-            self.begun = time.monotonic()
-        self.tasks.append(task)
-        self.connection.send_bytes(message)
-
-    def take_in(self) -> bool:
-        """Read all replies that have come; False if the process has ended or is spent."""
-        try:
-            while self.connection.poll():
-                reply: Reply = self.connection.recv()
-                if not self.ready:
-                    self.ready = True
-                    continue
-                self.tasks.popleft().reply = reply
-                self.brief = reply.finished - self.begun < _BRIEF_SECONDS
-                self.begun = reply.finished
-                self.spent = isinstance(reply.error, MemoryError)
-        except (EOFError, OSError):
-            return False
-        return not self.spent
-
-    def kill(self) -> None:
-        """End the process at once."""
-        self.process.kill()
-        self.process.wait()
-
-    def exit_code(self) -> int:
-        """Of a process that has closed its end of the connection, and so is about to end."""
-        try:
-            return self.process.wait(timeout=0.2)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return self.process.wait()
 
 
 class Workers:
@@ -143,18 +65,19 @@ class Workers:
         self._failed_starts = 0
         self._attended = 0.0
         self._lock = threading.RLock()
-        self._workers = [_Worker(self._setup) for _ in range(count)]
-        try:
-            while not all(worker.ready for worker in self._workers):
-                self._attend(_LONGEST_WAIT)
-        except BaseException:
-            self.close()
-            raise
+        self._workers = [Worker(self._setup) for _ in range(count)]
+        while not all(worker.ready for worker in self._workers):
+            self._attend(_LONGEST_WAIT)
 
     @property
     def is_mine(self) -> bool:
         """Whether this process started them; after a fork the child must not touch the parent's."""
         return self._setup.parent == os.getpid()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this process can use them: not closed, and not inherited by a fork."""
+        return self.is_mine and bool(self._workers)
 
     @property
     def process_ids(self) -> list[int]:
@@ -201,23 +124,31 @@ class Workers:
 
     def _attend(self, patience: float) -> None:
         """Hand out tasks, wait so many seconds at most for a reply, and end what ran past the limit."""
-        self._hand_out()
-        now = time.monotonic()
-        until = min([now + patience, *(worker.begun + self._timeout for worker in self._workers if worker.tasks)])
-        heard = wait([worker.connection for worker in self._workers], max(0.0, until - now))
-        for worker in list(self._workers):
-            if worker.connection in heard and not worker.take_in():
-                lost = WorkerLost(f"the worker process ended (exit code {worker.exit_code()})")
-                self._replace(worker, None if worker.spent else lost)
-            elif worker.tasks and time.monotonic() > worker.begun + self._timeout:
-                worker.kill()
-                worker.take_in()  # what it sent in its last moment counts
-                late = time.monotonic() > worker.begun + self._timeout
-                self._replace(worker, TaskTimeout(f"longer than {self._timeout:g} s") if late else None)
+        try:
+            self._hand_out()
+            now = time.monotonic()
+            limits = [worker.begun + self._timeout for worker in self._workers if worker.tasks]
+            until = min([now + patience, *limits])
+            heard = wait([worker.connection for worker in self._workers], max(0.0, until - now))
+            for worker in list(self._workers):
+                if worker.connection in heard and not worker.take_in():
+                    lost = WorkerLost(f"the worker process ended (exit code {worker.exit_code()})")
+                    self._replace(worker, None if worker.spent else lost)
+                elif self._is_late(worker):
+                    worker.kill()
+                    worker.take_in()  # what it sent in its last moment counts
+                    self._replace(worker, TaskTimeout() if self._is_late(worker) else None)
+        except BaseException:  # a Ctrl-C may have left half a message in a pipe
+            self.close()
+            raise
         self._attended = time.monotonic()
+
+    def _is_late(self, worker: Worker) -> bool:
+        return bool(worker.tasks) and time.monotonic() > worker.begun + self._timeout
 
     def _hand_out(self) -> None:
         for worker in list(self._workers):
+            # After a brief task it gets the next while it works, so that it need not wait for the parent in between.
             while worker.ready and len(worker.tasks) < 1 + worker.brief and self._queue:
                 task = self._queue.popleft()
                 if not task.wanted:
@@ -235,7 +166,7 @@ class Workers:
                     self._replace(worker, WorkerLost("no worker process took it up") if lost else None)
                     break
 
-    def _replace(self, worker: _Worker, error: Exception | None) -> None:
+    def _replace(self, worker: Worker, error: Exception | None) -> None:
         """Start another worker; the task in progress ends with the error, the others go back to the queue."""
         worker.kill()
         worker.connection.close()
@@ -247,4 +178,4 @@ class Workers:
         self._workers.remove(worker)
         if self._failed_starts >= _MOST_FAILED_STARTS:
             raise NoWorkersError(f"worker processes end before they are ready (exit code {worker.process.returncode})")
-        self._workers.append(_Worker(self._setup))
+        self._workers.append(Worker(self._setup))

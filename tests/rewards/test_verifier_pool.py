@@ -256,6 +256,19 @@ def test_generators_may_take_turns_and_stop_early(one_worker: VerifierPool) -> N
     assert one_worker.verify_many([("nothing", cif())])[0].stage is Stage.NO_CIF
 
 
+def test_a_pool_whose_workers_are_gone_can_be_opened_again() -> None:
+    with VerifierPool(1) as pool:
+        assert pool.is_open
+        assert pool._workers is not None
+        pool._workers.close()
+        assert not pool.is_open
+        with pytest.raises(RuntimeError, match="closed"):
+            pool.verify_many([("nothing", cif())])
+        pool.open()
+        assert pool.verify_many([("nothing", cif())])[0].stage is Stage.NO_CIF
+    assert not pool.is_open
+
+
 def test_outside_the_with_block() -> None:
     with pytest.raises(RuntimeError, match="with block"):
         VerifierPool(1).verify_many([("nothing", cif())])

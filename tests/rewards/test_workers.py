@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from rewards import workers as workers_module
 from rewards.workers import NoWorkersError, TaskTimeout, WorkerLost, Workers
 
 
@@ -151,7 +152,7 @@ def test_a_forked_child_leaves_the_workers_to_its_parent() -> None:
     with started(1) as workers:
 
         def child() -> None:
-            mine = workers.is_mine
+            mine = workers.is_open
             workers.close()
             os._exit(3 if mine else 0)
 
@@ -159,8 +160,22 @@ def test_a_forked_child_leaves_the_workers_to_its_parent() -> None:
         process.start()
         process.join()
         assert process.exitcode == 0
-        assert workers.is_mine
+        assert workers.is_open
         assert workers.result(workers.submit("return", 5)) == 5
+
+
+def test_after_a_ctrl_c_no_half_message_is_taken_for_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with started(1) as workers:
+        task = workers.submit("sleep", 60)
+        monkeypatch.setattr(workers_module, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            workers.result(task)
+        assert not workers.is_open
+        with pytest.raises(NoWorkersError):
+            workers.result(task)
 
 
 def test_workers_that_cannot_start_are_named() -> None:
