@@ -15,8 +15,7 @@ from attack_worker import Outcome, attack, begin
 from atomworld_env.tasks.task import Task
 
 _AT_ONCE = 50  # answers
-_START_SECONDS = 120.0
-_PATIENCE = 30.0  # times the limit of one answer: both engines, both profiles and the check come with it
+_PATIENCE_FOR_MANY, _PATIENCE_FOR_ONE = 30.0, 6.0  # times the limit: other engines and the check come with an answer
 
 
 @dataclass
@@ -44,7 +43,8 @@ def outcomes_of(
             while waiting and len(busy) < workers:
                 worker = idle.pop() if idle else _started(options)
                 worker.jobs = waiting.popleft()
-                worker.deadline = monotonic() + (_START_SECONDS + _PATIENCE * limit)
+                patience = _PATIENCE_FOR_MANY if len(worker.jobs) > 1 else _PATIENCE_FOR_ONE
+                worker.deadline = monotonic() + patience * limit
                 worker.connection.send(worker.jobs)
                 busy.append(worker)
             ready = wait([worker.connection for worker in busy], timeout=1.0)
@@ -82,11 +82,13 @@ def _started(options: tuple[list[Task], int, float, int]) -> _Process:
     process = spawn.Process(target=_serve, args=(there, *options), daemon=True)
     process.start()
     there.close()
+    here.recv()  # warm
     return _Process(process, here, [], 0.0)
 
 
 def _serve(connection: Connection, tasks: list[Task], seed: int, limit: float, memory_limit: int) -> None:
     begin(tasks, seed, limit, memory_limit)
+    connection.send(None)
     while True:
         try:
             jobs = connection.recv()
