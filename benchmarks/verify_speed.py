@@ -17,6 +17,7 @@ import multiprocessing
 import os
 import platform
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,9 +35,9 @@ from verify_speed_report import Row, Times, plot, print_report, write_json
 from atomworld_env.policies.baselines import BASELINES
 from atomworld_env.tasks.sampler import TaskSampler
 from atomworld_env.tasks.sampler_config import SamplerConfig
-from rewards import VerifierPool, prepare_target, verify
+from rewards import Verdict, VerifierPool, prepare_target, verify
+from rewards.matcher.prepared import NotPlainError, prepare_once
 from rewards.minimum_image import reduced_lattice
-from rewards.paper_shortcuts import NotPlainError, prepare_once
 
 LIMIT_SECONDS = 1.0
 LIMITED_ANSWERS = 6
@@ -97,7 +98,7 @@ def _plain(beside: ProcessPool, answer: TimedAnswer, limit: float) -> Published 
     return scored
 
 
-def _ours(answer: TimedAnswer) -> tuple[Times, object]:
+def _ours(answer: TimedAnswer) -> tuple[Times, Verdict]:
     target = prepare_target(answer.task.target)
     target.arrangement  # noqa: B018
     times = {}
@@ -107,10 +108,8 @@ def _ours(answer: TimedAnswer) -> tuple[Times, object]:
         verify(answer.text, answer.task.target, profile=profile)
         times[profile, "anew"] = perf_counter() - started
         if profile == "both":
-            try:
+            with suppress(NotPlainError):
                 prepare_once(target.structure).onto_itself  # noqa: B018
-            except NotPlainError:
-                pass
         reduced_lattice(target.arrangement.cell)
         started = perf_counter()
         verdict = verify(answer.text, target, profile=profile)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -65,7 +65,7 @@ def print_report(rows: Sequence[Row], where: str, *, markdown: bool) -> bool:
         for size in sizes
         for kind in KINDS
     ]
-    head = ("sites", "answers", "number", "plain s", "strict anew", "prepared", "both anew", "prepared")
+    head: Sequence[str] = ("sites", "answers", "number", "plain s", "strict anew", "prepared", "both anew", "prepared")
     _table(f"Times faster than the published protocol. {where}", head, map(_ratios, filter(_third, groups)), markdown)
     head = ("sites", "answers", "plain p50 / p99 / worst", "strict", "both")
     title = "Milliseconds per answer, target prepared: p50 / p99 / worst"
@@ -109,14 +109,14 @@ def _quantiles(group: tuple[str, str, list[Row]]) -> tuple[str, ...]:
     )
 
 
-def _table(title: str, head: Sequence[str], lines: object, markdown: bool) -> None:
+def _table(title: str, head: Sequence[str], lines: Iterable[Sequence[str]], markdown: bool) -> None:
     if markdown:
         print(f"\n{title}\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
-        for line in lines:  # type: ignore[attr-defined]
+        for line in lines:
             print(f"| {' | '.join(line)} |")
         return
     table = Table(*head, title=title, title_justify="left")
-    for line in lines:  # type: ignore[attr-defined]
+    for line in lines:
         table.add_row(*line)
     Console().print(table)
 

@@ -5,7 +5,7 @@ decides, ``get_rms_dist`` gives rmsd and max_dist, both in units of (V/N)^(1/3).
 a rigid shift and accepts mirror images: for comparison with published numbers, not for training.
 
 Two engines give the same verdicts. ``reference`` calls the matcher, bit for bit. ``fast`` searches as it does, in
-batches (:mod:`rewards.matcher_search`), hands over to it what rounding decides, and gives max_dist within 1e-3.
+batches (:mod:`rewards.matcher.search`), hands over to it what rounding decides, and gives max_dist within 1e-3.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rewards.limits import BoundExceededError
-from rewards.matcher_search import search
+from rewards.matcher.mappings import find_mappings
+from rewards.matcher.open_candidates import any_fits
+from rewards.matcher.prepared import NotPlainError, in_frame, prepare_crystal, prepare_once
 from rewards.minimum_image import shortest_basis
-from rewards.paper_shortcuts import NotPlainError, any_fits, find_mappings, in_frame, prepare_crystal, prepare_once
 from rewards.silence import silent
 from rewards.stages import Stage
 
@@ -123,6 +124,8 @@ def _search(answer: Structure, target: Structure, matcher: StructureMatcher) -> 
         BoundExceededError: as :func:`_check_search`. The estimate of time is that of the reference, so both engines
             refuse the same searches; what needs none is not refused.
     """
+    from rewards.matcher.search import search  # with numba, which the strict profile does not need
+
     _check_lattices(answer, target, matcher)
     try:
         truth, given = prepare_once(target), prepare_crystal(answer)
@@ -138,7 +141,9 @@ def _search(answer: Structure, target: Structure, matcher: StructureMatcher) -> 
         mappings = truth.onto_itself if same_cell else find_mappings(truth.niggli, given.niggli)
         _check_seconds(len(mappings), min(len(sites) for sites in truth.sites_of.values()), len(target))
         found = search(truth, given, mappings)
-    except np.linalg.LinAlgError:  # an average of two lattices that is none
+    except (BoundExceededError, MemoryError):
+        raise
+    except Exception:  # an average of two lattices that is none, or an error here: the matcher says what it makes of it
         return None
     if found.fits is not None:
         return _accepted(found.figures) if found.fits else _REJECTED

@@ -12,10 +12,13 @@ from crystal_texts import mirrored, prototypes, shifted
 from pymatgen.core.lattice import Lattice
 from pymatgen.core.structure import Structure
 
-from rewards import paper, paper_shortcuts
-from rewards.matcher_search import search
+from rewards.matcher import prepared
+from rewards.matcher import search as matcher_search
+from rewards.matcher.mappings import find_mappings
+from rewards.matcher.open_candidates import any_fits
+from rewards.matcher.prepared import NotPlainError, in_frame, prepare_crystal, prepare_once
+from rewards.matcher.search import search
 from rewards.paper import PaperComparison, compare_paper
-from rewards.paper_shortcuts import NotPlainError, any_fits, find_mappings, in_frame, prepare_crystal, prepare_once
 from rewards.stages import Stage
 
 Change = Callable[[Structure, np.random.Generator], Structure]
@@ -137,7 +140,7 @@ CUBIC = Structure(
 
 
 def test_exact_and_permuted_answers_need_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paper, "search", pytest.fail)
+    monkeypatch.setattr(matcher_search, "search", pytest.fail)
     for answer in (CUBIC.copy(), Structure.from_sites([CUBIC[i] for i in (3, 1, 2, 0)])):
         found = compare_paper(answer, CUBIC)
         assert found.stage is Stage.CORRECT
@@ -195,7 +198,7 @@ def test_single_candidates_can_be_put_to_the_matcher() -> None:
 
 @pytest.mark.parametrize("species", [{"Na": 0.5}, {"Na": 0.5, "K": 0.5}], ids=["half", "shared"])
 def test_partial_occupancy_is_left_to_the_matcher(species: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paper, "search", pytest.fail)
+    monkeypatch.setattr(matcher_search, "search", pytest.fail)
     target = Structure(CUBIC.lattice, [species, "Cl", "O", "O"], CUBIC.frac_coords)
     assert_equal(*both(target.copy(), target), "partial occupancy")
 
@@ -212,10 +215,10 @@ def test_a_target_is_prepared_once_and_forgotten_with_it() -> None:
     target = CUBIC.copy()
     key = id(target)
     assert prepare_once(target) is prepare_once(target)
-    assert key in paper_shortcuts._prepared
+    assert key in prepared._prepared
     del target
     gc.collect()
-    assert key not in paper_shortcuts._prepared
+    assert key not in prepared._prepared
 
 
 def test_a_cell_that_cannot_be_reduced_is_a_mismatch_for_both_engines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,11 +44,9 @@ from itertools import product
 from math import sqrt
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
 from rewards.arrangement import FloatArray
-from rewards.candidate_search import (
+from rewards.matcher.candidates import (
     DRIFT,
     FAR,
     LEAST_FAR,
@@ -58,16 +56,17 @@ from rewards.candidate_search import (
     RMS,
     STOL,
     SURE,
-    Admitted,
-    Candidates,
     judge,
 )
-from rewards.paper_shortcuts import IntArray, Mappings, PreparedCrystal
+from rewards.matcher.compiled import compiled
+from rewards.matcher.mappings import Mappings
+from rewards.matcher.pairing import BoolArray, IndexArray
+from rewards.matcher.pairs import Candidates
+from rewards.matcher.prepared import IntArray, PreparedCrystal
 
 _SAME_FIGURE = 5e-4  # max_dist of candidates with the same rms; which of them the matcher takes is chance
+_COLUMNS = {"drift": DRIFT, "rms": RMS, "far": FAR, "longest": LONGEST, "least_rms": LEAST_RMS, "least_far": LEAST_FAR}
 _HALF_SHELL = np.array([t for t in product((-1, 0, 1), repeat=3) if t > (0, 0, 0)], dtype=float)
-
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +81,15 @@ class Judged:
 
     table: FloatArray
 
-    sure = property(lambda self: self.table[:, SURE] > 0)
-    drift = property(lambda self: self.table[:, DRIFT])
-    rms = property(lambda self: self.table[:, RMS])
-    far = property(lambda self: self.table[:, FAR])
-    longest = property(lambda self: self.table[:, LONGEST])
-    least_rms = property(lambda self: self.table[:, LEAST_RMS])
-    least_far = property(lambda self: self.table[:, LEAST_FAR])
+    @property
+    def sure(self) -> BoolArray:
+        return np.asarray(self.table[:, SURE] > 0)
+
+    def __getattr__(self, name: str) -> FloatArray:
+        column = _COLUMNS.get(name)
+        if column is None:
+            raise AttributeError(name)
+        return self.table[:, column]
 
 
 class Search:
@@ -107,8 +108,9 @@ class Search:
         order = np.argsort(~helpful, axis=1, kind="stable")
         frac = target.reduced_frac[np.concatenate(ours)] @ mappings.of_target
         other = answer.reduced_frac[np.concatenate(list(answer.sites_of.values()))] @ mappings.of_answer
-        self.candidates = Candidates(
-            np.ascontiguousarray(np.moveaxis(frac - np.floor(frac), 1, 2)),
+        self.target = np.ascontiguousarray(np.moveaxis(frac - np.floor(frac), 1, 2))
+        self.shared = (
+            self.target,
             other - other[:, :1],
             np.ascontiguousarray(basis),
             np.take_along_axis(shell, order[:, :, None], axis=1),
@@ -124,15 +126,13 @@ class Search:
         spread = np.sqrt(judged.rms**2 + judged.drift**2)
         least = np.repeat(self.separation - reach - MARGIN, self.seeds)
         width = self.reach + MARGIN
-        rivalled = _with_a_rival(self.candidates.target, spread, spread >= least, width, self.seeds)
+        rivalled = _with_a_rival(self.target, spread, spread >= least, width, self.seeds)
         if len(rivalled):
             whole = self.judge(np.ones(self.maps), ball=False, only=rivalled)
             judged.table[rivalled] = whole.table[rivalled]
         return judged
 
-    def judge(
-        self, radius: FloatArray, *, ball: bool, close: bool = False, only: IntArray | None = None
-    ) -> Judged:
+    def judge(self, radius: FloatArray, *, ball: bool, close: bool = False, only: IntArray | None = None) -> Judged:
         """Find the cheapest pairing of every candidate.
 
         Args:
@@ -147,13 +147,15 @@ class Search:
         within = radius**2 if ball else np.full(self.maps, np.inf)
         # Another image of a wrapped vector within the box is beyond the far side of it, or of the cell.
         safe = ((1 - np.minimum(box, 0.5)) / self.reach).min(axis=1) ** 2 * (1 - MARGIN)
-        admitted = Admitted(box, within, np.where(safe < within, safe, np.inf))
-        judge(self.candidates, admitted, close, np.arange(count) if only is None else only, table)
+        candidates = Candidates(*self.shared, box, within, np.where(safe < within, safe, np.inf))
+        judge(candidates, close, np.arange(count) if only is None else only, table)
         return Judged(table)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _with_a_rival(target, spread, open_, width, seeds):  # type: ignore[no-untyped-def]
+@compiled
+def _with_a_rival(
+    target: FloatArray, spread: FloatArray, open_: BoolArray, width: FloatArray, seeds: int
+) -> IndexArray:
     """Open candidates of which another one has a pairing, with the seed on a site in the box around its own."""
     found = []
     for candidate in range(len(spread)):
