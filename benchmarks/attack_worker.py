@@ -60,6 +60,11 @@ class Outcome:
     printed: int
     problems: tuple[tuple[str, str], ...]
 
+    @classmethod
+    def without_verdict(cls, job: Job, kind: str, text: str) -> Outcome:
+        """Of an answer whose verification raised, hung or took its worker with it."""
+        return cls(job, "", None, 0.0, 0, (0.0, 0.0), False, None, 0, ((kind, text),))
+
 
 @dataclass
 class _Worker:
@@ -68,7 +73,6 @@ class _Worker:
     tasks: Sequence[Task]
     seed: int
     limit: float
-    memory_limit: int
     prepared: dict[tuple[str, str], PreparedTarget] = field(default_factory=dict)
 
     def target(self, cif: str, engine: str) -> PreparedTarget:
@@ -83,7 +87,7 @@ _worker: _Worker
 def begin(tasks: Sequence[Task], seed: int, limit: float, memory_limit: int) -> None:
     """Start a worker: tasks, limits, every warning on, both streams into a file whose growth is measured."""
     global _worker
-    _worker = _Worker(tasks, seed, limit, memory_limit)
+    _worker = _Worker(tasks, seed, limit)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         verify(tasks[0].target, tasks[0].target, profile="both", engine="reference")  # imports what all answers need
@@ -98,46 +102,29 @@ def attack(jobs: Sequence[Job]) -> tuple[list[Outcome], int]:
     """The outcomes of some answers, and the peak of this worker's resident memory in bytes."""
     outcomes, peak = [], 0
     for job in jobs:
-        outcome, resident = _outcome(job, _worker)
-        outcomes.append(outcome)
-        peak = max(peak, resident)
+        outcomes.append(_outcome(job, _worker))
+        peak = max(peak, _resident("VmHWM"))  # since the verification began, the reference and the check included
     return outcomes, peak
 
 
-def _outcome(job: Job, worker: _Worker) -> tuple[Outcome, int]:
-    task, kind = worker.tasks[job.task], KINDS[job.kind]
+def _outcome(job: Job, worker: _Worker) -> Outcome:
+    task = worker.tasks[job.task]
     answer = answer_of(job, worker.tasks, worker.seed)
-    fast, reference = (worker.target(task.target, engine) for engine in ("fast", "reference"))
-    given = worker.target(task.structure, "fast")
-    problems: list[tuple[str, str]] = []
+    target, given = worker.target(task.target, "fast"), worker.target(task.structure, "fast")
     printed, before = _printed(), _resident("VmRSS")
     _forget_peak()
     started = perf_counter()
     try:
-        verdict = verify(answer, fast, structure=given)
-    except BaseException as error:
-        problem = ("exception", f"{type(error).__name__}: {str(error)[:200]}")
-        return Outcome(job, "", None, perf_counter() - started, 0, (0.0, 0.0), False, None, 0, (problem,)), 0
-    seconds, peak = perf_counter() - started, _resident("VmHWM")
-    if seconds > worker.limit:
-        problems.append(("hang", f"{seconds:.1f} s"))
+        verdict = verify(answer, target, structure=given)
+    except BaseException as error:  # whatever it raises, the answer did it
+        return Outcome.without_verdict(job, "exception", f"{type(error).__name__}: {str(error)[:200]}")
+    seconds, memory = perf_counter() - started, _resident("VmHWM") - before
+    problems = [("hang", f"{seconds:.1f} s")] if seconds > worker.limit else []
 
     found = extract_cif(answer).cif
-    paper = found is not None and (
-        len(task.target_crystal) <= PAPER_SITES
-        or (len(task.target_crystal) <= PAPER_MOST_SITES and job.number % 10 == 0)
-    )
+    paper = found is not None and _is_compared_under_paper(job, len(task.target_crystal))
     try:
-        other = verify(answer, reference, engine="reference", structure=given)
-        problems += differences(verdict, other)
-        if paper:
-            both = verify(answer, fast, profile="both", structure=given)
-            problems += differences(
-                both, verify(answer, reference, profile="both", engine="reference", structure=given)
-            )
-            if (both.verdict_strict, both.max_displacement) != (verdict.verdict_strict, verdict.max_displacement):
-                problems.append(("engine difference", "strict differs between the profiles strict and both"))
-            _earned(both, "paper")
+        problems += _compared(answer, task, verdict, worker, paper)
     except BaseException as error:
         problems.append(("exception", f"{type(error).__name__}: {str(error)[:200]}"))
     printed = _printed() - printed
@@ -148,30 +135,42 @@ def _outcome(job: Job, worker: _Worker) -> tuple[Outcome, int]:
     if verdict.parsable and found is not None:
         right = is_right(found, task.target)
         rows = rows_of_sites(found)
-        if verdict.success_strict and rows is not None and verdict.message and rows > len(task.target_crystal):
+        if verdict.success_strict and rows is not None and rows > len(task.target_crystal):
             problems.append(("wrong reward", f"right with {rows} rows for {len(task.target_crystal)} sites"))
-    shaped, strict = _earned(verdict, "shaped"), _earned(verdict, "strict")
-    distance = _earned(verdict, "distance")
-    problems += [("wrong reward", text) for text in wrong_rewards(verdict, kind.bound, shaped, strict, distance, right)]
-    return (
-        Outcome(
-            job,
-            str(verdict.stage),
-            verdict.max_displacement,
-            seconds,
-            max(0, peak - before),
-            (shaped, strict),
-            paper,
-            right,
-            printed,
-            tuple(problems),
-        ),
-        peak,
+    shaped, strict, distance = (reward(verdict, scheme) for scheme in ("shaped", "strict", "distance"))
+    bound = KINDS[job.kind].bound
+    problems += [("wrong reward", text) for text in wrong_rewards(verdict, bound, shaped, strict, distance, right)]
+    return Outcome(
+        job,
+        str(verdict.stage),
+        verdict.max_displacement,
+        seconds,
+        max(0, memory),
+        (shaped, strict),
+        paper,
+        right,
+        printed,
+        tuple(problems),
     )
 
 
-def _earned(verdict: Verdict, scheme: str) -> float:
-    return reward(verdict, scheme)
+def _is_compared_under_paper(job: Job, sites: int) -> bool:
+    return sites <= PAPER_SITES or (sites <= PAPER_MOST_SITES and job.number % 10 == 0)
+
+
+def _compared(answer: object, task: Task, verdict: Verdict, worker: _Worker, paper: bool) -> list[tuple[str, str]]:
+    """How the verdict of the reference engine differs, under strict and, if asked, under both profiles."""
+    given = worker.target(task.structure, "fast")
+    fast, slow = (worker.target(task.target, engine) for engine in ("fast", "reference"))
+    problems = differences(verdict, verify(answer, slow, engine="reference", structure=given))
+    if paper:
+        both = verify(answer, fast, profile="both", structure=given)
+        problems += differences(both, verify(answer, slow, profile="both", engine="reference", structure=given))
+        if (both.verdict_strict, both.max_displacement) != (verdict.verdict_strict, verdict.max_displacement):
+            problems.append(("engine difference", "strict differs between the profiles strict and both"))
+        if reward(both, "paper") != float(both.verdict_paper is Stage.CORRECT):
+            problems.append(("wrong reward", f"{both.verdict_paper} earns {reward(both, 'paper')} under paper"))
+    return problems
 
 
 def wrong_rewards(

@@ -71,9 +71,9 @@ def outcomes_of(
 
 
 def _lost(job: Job, error: Exception, code: int | None) -> Outcome:
-    stalled = isinstance(error, TimeoutError)
-    problem = ("hang", "killed") if stalled else ("exception", f"the worker ended with exit code {code}")
-    return Outcome(job, "", None, 0.0, 0, (0.0, 0.0), False, None, 0, (problem,))
+    if isinstance(error, TimeoutError):
+        return Outcome.without_verdict(job, "hang", "killed")
+    return Outcome.without_verdict(job, "exception", f"the worker ended with exit code {code}")
 
 
 def _started(options: tuple[list[Task], int, float, int]) -> _Process:

@@ -21,14 +21,14 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from atomworld_env.tasks.task import Task
-from rewards import Arrangement, Stage, extract_cif, prepare_target, reward, verify
+from rewards import Arrangement, Stage, Verdict, extract_cif, prepare_target, reward, verify
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(BENCHMARKS)
     from attack_plan import Job, answer_of, last_digit
     from attack_worker import differences, wrong_rewards
-    from hostile_answers import KINDS, uncut
+    from hostile_answers import KINDS, Bound, uncut
     from independent_check import is_right
 
 TARGET = prepare_target(cif())
@@ -63,31 +63,58 @@ def test_every_hostile_kind(
     assert differences(verdict, reference) == []
     found = extract_cif(answer).cif
     right = is_right(found, task.target) if found is not None and verdict.parsable else None
-    shaped, strict, distance = (reward(verdict, scheme) for scheme in ("shaped", "strict", "distance"))
-    assert wrong_rewards(verdict, KINDS[kind].bound, shaped, strict, distance, right) == []
+    assert wrong_rewards(verdict, KINDS[kind].bound, *earned(verdict), right) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "bound", "right", "reason"),
+    [
+        pytest.param(tagged(cif()), Bound.RIGHT, False, "independent check says wrong", id="right-by-mistake"),
+        pytest.param(MOVED.cif, Bound.FAILURE, True, "independent check says right", id="refused-by-mistake"),
+        pytest.param(MOVED.cif, Bound.RIGHT, None, "the truth is structure_mismatch", id="truth-refused"),
+        pytest.param(MOVED.cif, Bound.NOTHING, False, "where nothing is due", id="credit-for-nothing"),
+    ],
+)
+def test_the_attack_notices_a_wrong_reward(answer: str, bound: Bound, right: bool | None, reason: str) -> None:
+    verdict = verify(answer, TARGET, structure=MOVED)
+    assert any(reason in text for text in wrong_rewards(verdict, bound, *earned(verdict), right))
+    inflated = [text for text in wrong_rewards(verdict, bound, 0.7, 1.0, 0.5, right) if "earns 0.7" in text]
+    assert inflated
+
+
+def test_the_attack_notices_engines_that_differ() -> None:
+    one, other = (verify(tagged(text), TARGET) for text in (cif(), MOVED.cif))
+    names = {text.split(":")[0] for _, text in differences(one, other)}
+    assert {"stage", "verdict_strict", "max_displacement", "sum_displacement"} <= names
+    assert differences(one, verify(tagged(cif()), TARGET)) == []
+
+
+def earned(verdict: Verdict) -> tuple[float, float, float]:
+    """Rewards under three schemes."""
+    return reward(verdict, "shaped"), reward(verdict, "strict"), reward(verdict, "distance")
 
 
 def rewarded(answer: object) -> float:
     """The shaped reward of an answer to the task that moves a site, with what is true of every answer."""
     verdict = verify(answer, TARGET, structure=MOVED)
     assert differences(verdict, verify(answer, REFERENCE, structure=MOVED, engine="reference")) == []
-    earned = reward(verdict)
-    assert (earned == 1) is (reward(verdict, "strict") == 1) is (verdict.stage is Stage.CORRECT)
-    assert 0 <= earned <= 0.5 or earned == 1
-    assert earned == 0 or verdict.parsable
+    credit = reward(verdict)
+    assert (credit == 1) is (reward(verdict, "strict") == 1) is (verdict.stage is Stage.CORRECT)
+    assert 0 <= credit <= 0.5 or credit == 1
+    assert credit == 0 or verdict.parsable
     assert 0 <= reward(verdict, "distance") <= 1
     # Where the edit changes the composition the credits are others, and so is the right answer.
     assert 0 <= reward(verify(answer, OTHER, structure=TARGET)) <= 1
-    return earned
+    return credit
 
 
 def checked(answer: str) -> None:
     """The same, and what is right is so to the independent check."""
-    earned = rewarded(answer)
+    credit = rewarded(answer)
     found = extract_cif(answer).cif
-    if earned > 0:
+    if credit > 0:
         assert found is not None
-        assert is_right(found, TARGET.cif) in (None, earned == 1)
+        assert is_right(found, TARGET.cif) in (None, credit == 1)
 
 
 ANYTHING = st.text(st.characters(), max_size=60)
