@@ -6,12 +6,13 @@ only then are time limits kept.
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -112,15 +113,33 @@ class Workers:
             Exception: whatever else the function raised.
             NoWorkersError: if workers cannot be started, or were closed.
         """
-        while task.reply is None:
-            with self._lock:
-                if not self._workers:
-                    raise NoWorkersError("the worker processes were closed before the result was there")
-                if task.reply is None:
-                    self._attend(_LONGEST_WAIT)
+        self.wait_any([task])
+        assert task.reply is not None
         if task.reply.error is not None:
             raise task.reply.error
         return task.reply.value
+
+    def wait_any(self, tasks: Collection[Task], seconds: float | None = None) -> list[Task]:
+        """Those of the tasks that have ended, attending to all workers until one has.
+
+        Args:
+            tasks: at least one.
+            seconds: how long to wait; when none has ended by then, the list is empty. None for as long as it takes.
+
+        Raises:
+            NoWorkersError: if workers cannot be started, or were closed.
+        """
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        while not (ended := [task for task in tasks if task.reply is not None]):
+            left = until - time.monotonic()
+            if left <= 0:
+                break
+            with self._lock:
+                if not self._workers:
+                    raise NoWorkersError("the worker processes were closed before the result was there")
+                if all(task.reply is None for task in tasks):  # while this thread waited for its turn
+                    self._attend(min(left, _LONGEST_WAIT))
+        return ended
 
     def _attend(self, patience: float) -> None:
         """Hand out tasks, wait so many seconds at most for a reply, and end what ran past the limit."""

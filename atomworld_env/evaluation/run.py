@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,16 @@ def evaluate(
         "engine": engine,
         "prompt": template,
     }
-    with path.open("a", encoding="utf-8", newline="\n") as file:
-        for attempt, outcome in step_all(attempts, workers=workers, time_limit=time_limit, arguments=arguments):
+    outcomes = step_all(
+        attempts,
+        workers=min(workers, len(suite.tasks) - len(records)),  # none where nothing is left to do
+        time_limit=time_limit,
+        arguments=arguments,
+        with_paper=profile != "strict" and paper_per_action != 0,
+    )
+    # Closed, so that the workers end with a Ctrl-C or an error here, too.
+    with closing(outcomes), path.open("a", encoding="utf-8", newline="\n") as file:
+        for attempt, outcome in outcomes:
             record = _record(attempt, outcome, template)
             file.write(json.dumps(record, ensure_ascii=True) + "\n")
             file.flush()

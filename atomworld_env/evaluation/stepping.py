@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, TimeoutError, wait
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from math import isfinite
 from typing import Any
 
-from pebble import ProcessExpired, ProcessPool
-
 from atomworld_env.tasks.task import Task
-from rewards.worker_process import guard_worker
+from rewards import worker
+from rewards.worker_process import DEFAULT_MEMORY_LIMIT
+from rewards.worker_verification import warm_up as warm_up_verification
+from rewards.workers import TaskTimeout, WorkerLost, Workers
 
 IN_FLIGHT_PER_WORKER = 8
 """Answers handed over ahead of time; more would only hold memory."""
@@ -38,25 +38,14 @@ class Attempt:
 Outcome = dict[str, Any]
 """What one step gave: reward, verdicts, distances; null where a number does not exist."""
 
-_environments: dict[bool, Any] = {}
-_arguments: dict[str, Any] = {}
 
+def step(task: Task, answer: str, with_paper: bool, **arguments: Any) -> Outcome:
+    """Reset the environment to the task and step with the answer.
 
-def _start_worker(arguments: dict[str, Any]) -> None:
-    _arguments.update(arguments)
-    guard_worker()
-
-
-def step(task: Task, answer: str, with_paper: bool) -> Outcome:
-    """Reset the environment to the task and step with the answer."""
-    import gymnasium
-
-    import atomworld_env
-
-    if with_paper not in _environments:
-        profile = "both" if with_paper else "strict"
-        _environments[with_paper] = gymnasium.make(atomworld_env.ENV_ID, profile=profile, **_arguments)
-    environment = _environments[with_paper]
+    Args:
+        arguments: of the environment.
+    """
+    environment = _environment(with_paper, **arguments)
     environment.reset(options={"task": task})
     _, reward, _, _, info = environment.step(answer)
     return outcome(
@@ -64,6 +53,22 @@ def step(task: Task, answer: str, with_paper: bool) -> Outcome:
         seconds=environment.unwrapped.verdict.seconds,
         **{key: info.get(key) for key in _INFO_KEYS},
     )
+
+
+def warm_up(with_paper: bool, **arguments: Any) -> None:
+    """Import, read and compile all that a step needs, so that no answer pays for it."""
+    warm_up_verification(profile="both" if with_paper else "strict", engine=arguments.get("engine", "fast"))
+    for paper in {False, with_paper}:
+        _environment(paper, **arguments)
+
+
+@cache
+def _environment(with_paper: bool, **arguments: Any) -> Any:
+    import gymnasium
+
+    import atomworld_env
+
+    return gymnasium.make(atomworld_env.ENV_ID, profile="both" if with_paper else "strict", **arguments)
 
 
 _INFO_KEYS = (
@@ -90,52 +95,59 @@ def lost(with_paper: bool, verdict: str, message: str) -> Outcome:
 
 
 def step_all(
-    attempts: Iterable[Attempt], *, workers: int, time_limit: float, arguments: dict[str, Any]
-) -> Iterator[tuple[Attempt, Outcome]]:
+    attempts: Iterable[Attempt],
+    *,
+    workers: int,
+    time_limit: float,
+    arguments: dict[str, Any],
+    with_paper: bool = True,
+) -> Generator[tuple[Attempt, Outcome]]:
     """Step every attempt, each as soon as it is done, in any order.
 
     Args:
-        workers: processes; they are spawned, so that they share nothing with the parent.
+        workers: processes; fresh ones, that share nothing with the parent and import none of its scripts.
         time_limit: seconds; a worker that needs longer for one answer is killed and replaced, and the answer's verdict
-            is ``timeout``. A worker that dies gives ``worker_lost``.
+            is ``timeout``. A worker that dies or runs out of memory gives ``worker_lost``.
         arguments: of the environment.
+        with_paper: whether an attempt may ask for the paper profile, so that workers warm up for it.
+
+    Raises:
+        RuntimeError: if workers cannot be started.
     """
-    running: dict[Future[Outcome], Attempt] = {}
-    with ProcessPool(
-        max_workers=workers,
-        context=multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-        initargs=[arguments],
-    ) as pool:
-        try:
-            for attempt in attempts:
-                future = pool.schedule(
-                    step, args=[attempt.task, attempt.answer, attempt.with_paper], timeout=time_limit
-                )
-                running[future] = attempt
-                if len(running) >= workers * IN_FLIGHT_PER_WORKER:
-                    yield from _finished(running, time_limit)
-            while running:
-                yield from _finished(running, time_limit)
-        finally:
-            pool.stop()  # type: ignore[no-untyped-call]
+    pool = Workers(
+        workers,
+        partial(step, **arguments),
+        warm_up=partial(warm_up, with_paper, **arguments),
+        timeout=time_limit,
+        memory_limit=DEFAULT_MEMORY_LIMIT,
+    )
+    running: dict[worker.Task, Attempt] = {}
+    try:
+        for attempt in attempts:
+            running[pool.submit(attempt.task, attempt.answer, attempt.with_paper)] = attempt
+            # Where answers come slowly, nothing is held back until there are many.
+            seconds = 0.0 if len(running) < workers * IN_FLIGHT_PER_WORKER else None
+            yield from _finished(pool, running, time_limit, seconds)
+        while running:
+            yield from _finished(pool, running, time_limit)
+    finally:
+        pool.close()
 
 
-def _finished(running: dict[Future[Outcome], Attempt], time_limit: float) -> Iterator[tuple[Attempt, Outcome]]:
-    done, _ = wait(running, return_when=FIRST_COMPLETED)
-    for future in done:
-        attempt = running.pop(future)
+def _finished(
+    pool: Workers, running: dict[worker.Task, Attempt], time_limit: float, seconds: float | None = None
+) -> Iterator[tuple[Attempt, Outcome]]:
+    for task in pool.wait_any(running, seconds):
+        attempt = running.pop(task)
         try:
-            yield attempt, future.result()
-        except TimeoutError:
-            yield attempt, lost(attempt.with_paper, "timeout", f"no verdict within {time_limit:g} s")
+            ended: Outcome = pool.result(task)
+        except TaskTimeout:
+            ended = lost(attempt.with_paper, "timeout", f"no verdict within {time_limit:g} s")
         except MemoryError:
-            yield attempt, lost(attempt.with_paper, "worker_lost", "verification took more memory than its limit")
-        except ProcessExpired as error:
-            yield (
-                attempt,
-                lost(attempt.with_paper, "worker_lost", f"the worker died (exit code {error.exitcode})"),
-            )
+            ended = lost(attempt.with_paper, "worker_lost", "verification took more memory than its limit")
+        except WorkerLost as error:
+            ended = lost(attempt.with_paper, "worker_lost", str(error))
+        yield attempt, ended
 
 
 Notify = Callable[[int, int], None]

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,41 @@ def test_an_answer_that_outlasts_the_limit_is_a_timeout_and_the_rest_go_on(small
     assert all(outcome["reward"] == 0.0 and outcome["success"] is False for _, outcome in outcomes)
 
 
+def test_an_outcome_is_not_held_back_until_many_answers_are_there(small_suite: Suite) -> None:
+    handed_over = 0
+
+    def slowly() -> Iterator[Attempt]:
+        nonlocal handed_over
+        for index, task in enumerate(small_suite.tasks):
+            handed_over += 1
+            yield Attempt(index, task, "", False)
+            time.sleep(0.1)
+
+    outcomes = step_all(slowly(), workers=1, time_limit=60, arguments={}, with_paper=False)
+    with closing(outcomes):
+        attempt, outcome = next(outcomes)
+    assert (attempt.index, outcome["verdict_strict"]) == (0, "no_cif")
+    assert handed_over < stepping.IN_FLIGHT_PER_WORKER
+
+
+def test_a_script_without_a_main_guard_can_evaluate(small_suite: Suite, tmp_path: Path) -> None:
+    small_suite.restricted(["remove"], 2).write(tmp_path / "suite")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from pathlib import Path\n"
+        "from atomworld_env.evaluation.run import evaluate\n"
+        "from atomworld_env.policies.baselines import load_policy\n"
+        "from atomworld_env.prompts.prompt import default_template\n"
+        "from atomworld_env.tasks.suite import load_suite\n"
+        "print('begun')\n"
+        "suite = load_suite('suite')\n"
+        "records = evaluate(load_policy('oracle'), suite, Path('run'), profile='strict', template=default_template())\n"
+        "print([record['success'] for record in records])\n"
+    )
+    ended = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr) == ("begun\n[True, True]\n", "")
+
+
 @pytest.mark.slow
 def test_kill_minus_nine_loses_no_finished_line(small_suite_folder: Path, small_suite: Suite, tmp_path: Path) -> None:
     command = [
@@ -152,10 +189,10 @@ def test_a_worker_that_dies_or_runs_out_of_memory_is_named_and_the_rest_go_on(
     assert outcomes[1]["success_paper"] is False
 
 
-def die_or_grow(task: Task, answer: str, with_paper: bool) -> dict:
+def die_or_grow(task: Task, answer: str, with_paper: bool, **arguments: object) -> dict:
     """Stands in for a step in a worker."""
     if answer == "die":
         os._exit(3)
     if answer == "grow":
         raise MemoryError
-    return step(task, answer, with_paper)
+    return step(task, answer, with_paper, **arguments)

@@ -60,6 +60,21 @@ def test_results_of_many_tasks() -> None:
         assert [workers.result(task) for task in reversed(tasks)] == list(reversed(range(300)))
 
 
+def test_whichever_of_several_tasks_ends_first() -> None:
+    with started(2) as workers:
+        slow, quick = workers.submit("sleep", 0.6), workers.submit("return", 1)
+        assert workers.wait_any([slow, quick]) == [quick]
+        assert workers.wait_any([slow], seconds=0.05) == []
+        assert workers.wait_any([slow], seconds=0) == []
+        assert workers.wait_any([slow]) == [slow]
+        assert sorted(workers.result(task) for task in (slow, quick)) == [0.6, 1]
+        doomed = workers.submit("die")
+        assert workers.wait_any([doomed, workers.submit("sleep", 60)]) == [doomed]
+        workers.close()
+        with pytest.raises(NoWorkersError, match="closed"):
+            workers.wait_any([workers.submit("return")])
+
+
 def test_only_the_task_in_progress_is_lost_with_its_worker() -> None:
     orders = ["die" if number % 17 == 5 else "return" for number in range(100)]
     with started(2) as workers:
