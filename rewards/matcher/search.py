@@ -14,20 +14,21 @@ has all |v - τ| ≤ √N ρ. Take the candidate that puts the seed on its partn
 vectors are the differences to that of the seed, so shorter than 2√N ρ < R, and it is a close one, with the same
 figures. This settles most right answers.
 
-2. All candidates. Only pairs with |v| < 1 are admitted at first. Where the matcher leaves the seed on its own site,
-its vector is 0, an accepted candidate has |τ| < 0.5, hence all |v| < 1, and its pairing stays the cheapest among
-fewer. If it puts the seed on a rival at a distance d, all sites of an accepted candidate are within 1 of partners
-after a shift by d: the candidate with the seed on the rival has a complete pairing too. Moreover |τ| > d - 0.5, so
-the cheapest pairing costs Σ|v|² > N (d - 0.5)². Candidates that both allow are judged in the whole box. Sites without
-a partner end most candidates. Where the nearest partners are all different, they are the cheapest pairing; else the
-assignment of that species is solved.
+2. All candidates. Let every |v - τ| of an accepted candidate be below r: r = 0.5, or √N ρ where a close candidate
+with the rms ρ is accepted and only better ones are wanted. Pairs with |v| < 2r are admitted at first. Where the
+matcher leaves the seed on its own site, its vector is 0, so |τ| < r, hence all |v| < 2r, and its pairing stays the
+cheapest among fewer. If it puts the seed on a rival at a distance d, all sites are within 2r of partners after a shift
+by d: the candidate with the seed on the rival has a complete pairing too. Moreover |τ| > d - r, so the cheapest pairing
+costs Σ|v|² > N (d - r)². Candidates that both allow are judged in the whole box. Sites without a partner end most
+candidates. Where the nearest partners are all different, they are the cheapest pairing; else the assignment is solved.
 
 3. Ties. Rounding decides between pairings of equal cost, so a rejection must hold for all of them. Prices of the
 sites, found by shortest paths, turn Σ|v|² into reduced costs ≥ 0, of which a pairing as cheap uses only zeros; it
 differs from the one found by cycles of such pairs. Rows on no cycle are fixed, unless two images of the partner are
 as near. The n free rows have in any cheapest pairing the same Σ|v|² =: F, so their share of the mean is at most
 √(n F)/N (Cauchy-Schwarz), and no |v| is less than that of their nearest partner. That bounds max|v - τ| and the rms
-from below for all pairings at once.
+from below for all pairings at once. Where it does not reject, the pairings are looked through: their means lie on a
+grid (see :mod:`rewards.matcher.ties`).
 
 4. The least rms. What is not accepted has some |v - τ| ≥ 0.5, so an rms ≥ 0.5/√N. An accepted one below that is
 compared with accepted ones only, and judged once more in the whole box; otherwise all candidates are. The 1 to 2 % of
