@@ -11,6 +11,20 @@ from pymatgen.core.structure import Structure
 from pymatgen.core.structure_matcher import StructureMatcher
 from pymatgen.io.cif import CifParser
 
+_SODIUM = """data_Na
+_cell_length_a 4
+_cell_length_b 4
+_cell_length_c 4
+_cell_angle_alpha 90
+_cell_angle_beta 90
+_cell_angle_gamma 90
+loop_
+_atom_site_label
+_atom_site_fract_x
+_atom_site_fract_y
+_atom_site_fract_z
+Na 0 0 0
+"""
 _TAGS = re.compile(r"<cif>(.*?)</cif>", re.DOTALL)
 
 
@@ -32,6 +46,11 @@ def score(answer: str, target: str) -> Published:
         stage, figures = _score(answer, target)
         rmsd, max_dist = figures if figures is not None else (None, None)
         return Published(stage, rmsd, max_dist, perf_counter() - started)
+
+
+def warm_up() -> None:
+    """Load what the first answer would pay for."""
+    score(f"<cif>{_SODIUM}</cif>", _SODIUM)
 
 
 def _score(answer: str, target: str) -> tuple[str, tuple[float, float] | None]:

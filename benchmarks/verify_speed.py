@@ -13,11 +13,9 @@ through one with a short limit.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import platform
-from concurrent.futures import TimeoutError as FutureTimeout
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,8 +23,7 @@ from time import perf_counter
 from typing import Annotated
 
 import typer
-from pebble import ProcessPool
-from published_protocol import Published, score
+from published_protocol import Published, score, warm_up
 from rich.console import Console
 from rich.progress import track
 from timed_answers import SIZES, TimedAnswer, timed_answers
@@ -38,6 +35,7 @@ from atomworld_env.tasks.sampler_config import SamplerConfig
 from rewards import Verdict, VerifierPool, prepare_target, verify
 from rewards.matcher.prepared import NotPlainError, prepare_once
 from rewards.minimum_image import reduced_lattice
+from rewards.workers import TaskTimeout, Workers
 
 LIMIT_SECONDS = 1.0
 LIMITED_ANSWERS = 6
@@ -72,9 +70,9 @@ def main(
         verify(mix[0].text, mix[0].task.target, profile=profile)
         verify(mix[5].text, mix[5].task.target, profile=profile)
     rows = []
-    with ProcessPool(max_workers=1, context=multiprocessing.get_context("spawn")) as beside:
+    with closing(Workers(1, score, warm_up=warm_up, timeout=plain_limit, memory_limit=None)) as beside:
         for answer in track(mix, "answers", console=Console(stderr=True)):
-            rows.append(Row(answer, _plain(beside, answer, plain_limit), *_ours(answer)))
+            rows.append(Row(answer, _plain(beside, answer), *_ours(answer)))
     figures = _through_pool(rows, workers)
     where = (
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores ({platform.machine()}), Python "
@@ -89,11 +87,11 @@ def main(
     raise typer.Exit(0 if agree else 1)
 
 
-def _plain(beside: ProcessPool, answer: TimedAnswer, limit: float) -> Published | None:
+def _plain(beside: Workers, answer: TimedAnswer) -> Published | None:
     """None where the protocol took longer than the limit."""
     try:
-        scored: Published = beside.schedule(score, args=(answer.text, answer.task.target), timeout=limit).result()
-    except FutureTimeout:
+        scored: Published = beside.result(beside.submit(answer.text, answer.task.target))
+    except TaskTimeout:
         return None
     return scored
 
