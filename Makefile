@@ -53,5 +53,5 @@ $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
-clean: ## the virtual environment and the results
-	rm -rf $(VENV) $(RUNS)
+clean: ## the virtual environment, the results and compiled code
+	rm -rf $(VENV) $(RUNS) .pytest_cache rewards/matcher/__pycache__/*.nb[ci]

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from pathlib import Path
 
 import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def _compiled_code() -> Path:
+    """A folder for the compiled code of the matcher as it is now.
+
+    numba takes stored code for current while the one file that the function stands in has not changed, though code of
+    the functions that it calls is in it.
+    """
+    digest = hashlib.sha256()
+    for path in sorted((REPOSITORY / "rewards" / "matcher").glob("*.py")):
+        digest.update(path.read_bytes())
+    return REPOSITORY / ".pytest_cache" / "compiled" / digest.hexdigest()[:16]
+
+
+# Before numba is imported; the processes that tests start inherit it.
+os.environ["NUMBA_CACHE_DIR"] = str(_compiled_code())
 
 from atomworld_env.actions import ACTIONS
 from atomworld_env.tasks.sampler import TaskSampler
 from atomworld_env.tasks.sampler_config import SamplerConfig
 from atomworld_env.tasks.suite import Suite, SuiteRecipe, make_suite
 from atomworld_env.tasks.task import Task
-
-REPOSITORY = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="session")
