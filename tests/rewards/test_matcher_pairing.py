@@ -1,4 +1,4 @@
-"""The compiled assignment against scipy's, and rows that are free in a pairing of the same cost against all pairings."""
+"""The compiled assignment against scipy's, and rows free in a pairing of the same cost against all pairings."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_the_answers_of_the_parametrised_test_differ() -> None:
 
 
 def test_more_work_than_the_bound_counts_as_possible() -> None:
-    """Sixteen rows that may all change places at no distance: the pairing with that mean is found at once or given up."""
+    """Sixteen rows that may change places at no distance: the pairing with that mean is found at once or given up."""
     size = 16
     rows = np.arange(size)
     options = Options(rows, rows * size, np.tile(rows, size), np.zeros((size * size, 3)))
