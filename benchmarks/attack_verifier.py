@@ -33,6 +33,7 @@ from atomworld_env.tasks.suite import SuiteRecipe, make_suite
 from atomworld_env.tasks.task import Task
 from rewards import VerifierPool
 
+_EVERY = 10_000  # answers, a line in a log
 _WIDTH = 150  # characters of the table, whatever the terminal
 # Smallest and largest number of sites, and tasks of each edit: mostly small, so that two engines are affordable.
 _TASKS = ((2, 12, 6), (13, 40, 8), (41, 100, 2))
@@ -122,6 +123,9 @@ def main(
             for found, peak in outcomes_of(jobs, tasks, seed, workers, limit, memory_limit):
                 findings.add(found, peak)
                 progress.update(bar, advance=len(found), description=f"answers, {findings.total} problems")
+                done = len(findings.outcomes)
+                if not console.is_terminal and done // _EVERY > (done - len(found)) // _EVERY:
+                    console.print(f"{done:,} of {len(jobs):,} answers, {findings.total} problems")
             progress.update(bar, description="pool")
             through = through_the_pool(jobs, findings.outcomes, tasks, seed, workers, limit, memory_limit)
         finally:
@@ -131,9 +135,6 @@ def main(
         sys.stderr.write(terminal.read(2_000).decode("utf-8", "replace"))
     findings.hold_means()
     seconds = perf_counter() - started
-    console.print(table(findings))
-    for line in findings.lines(seconds):
-        console.print(line, highlight=False)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         options = {"answers": answers, "seed": seed, "workers": workers, "limit": limit, "memory": memory}
@@ -141,6 +142,9 @@ def main(
             json.dumps({**options, "seconds": seconds, **findings.to_json()}, indent=1) + "\n", encoding="utf-8"
         )
         findings.keep_reproducers(out.with_suffix(""))
+    console.print(table(findings))
+    for line in findings.lines(seconds):
+        console.print(line, highlight=False, markup=False)
     sys.exit(1 if findings.total else 0)
 
 
