@@ -1,0 +1,46 @@
+"""How a model is loaded for training, and the room its context leaves for prompts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers import AutoConfig
+from trl import ModelConfig
+
+from atomworld_env.errors import UsageError
+
+
+def model_arguments(model: ModelConfig, config: Any) -> dict[str, Any]:
+    """Keyword arguments for ``from_pretrained``; what the training configuration says itself wins."""
+    return {
+        "revision": model.model_revision,
+        "attn_implementation": model.attn_implementation,
+        "dtype": model.dtype,
+        **(config.model_init_kwargs or {}),
+    }
+
+
+def prompt_room(path: str, config: Any, max_prompt_length: int | None) -> int:
+    """Most tokens that a prompt may have: what the answer leaves of the context, or fewer if asked for.
+
+    Args:
+        config: a GRPOConfig.
+
+    Raises:
+        UsageError: if nothing is left.
+    """
+    context = int(AutoConfig.from_pretrained(path).get_text_config().max_position_embeddings)
+    served = getattr(config, "vllm_max_model_length", None) if getattr(config, "use_vllm", False) else None
+    if served is not None:
+        if served > context:
+            raise UsageError(f"vllm_max_model_length {served} is more than the model's context of {context}")
+        context = served
+    room = context - int(config.max_completion_length)
+    if max_prompt_length is not None and max_prompt_length <= room:
+        return max_prompt_length
+    if room < 1 or max_prompt_length is not None:
+        raise UsageError(
+            f"a context of {context} tokens has no room for prompts of {max_prompt_length or 1} and answers of "
+            f"{config.max_completion_length}; lower max_completion_length or max_prompt_length"
+        )
+    return room
