@@ -65,13 +65,26 @@ class PromptTemplate:
         return [user] if self.system is None else [{"role": "system", "content": self.system}, user]
 
 
+TEMPLATES = ("default", "short")
+"""Names of the templates in this package."""
+
+
 @cache
-def default_template() -> PromptTemplate:
-    """The prompt that states the conventions of this project once and asks for ``<cif>`` tags."""
-    text = files("atomworld_env.prompts").joinpath("default_prompt.txt").read_text(encoding="utf-8")
+def _packaged(name: str) -> PromptTemplate:
+    text = files("atomworld_env.prompts").joinpath(f"{name}_prompt.txt").read_text(encoding="utf-8")
     return PromptTemplate(text)
 
 
+def default_template() -> PromptTemplate:
+    """The prompt that states the conventions of this project once and asks for ``<cif>`` tags."""
+    return _packaged("default")
+
+
 def load_template(name_or_path: str | Path = "default") -> PromptTemplate:
-    """The default template, or the one in a file."""
-    return default_template() if str(name_or_path) == "default" else PromptTemplate.from_file(name_or_path)
+    """The template of a name, or the one in a file.
+
+    ``default`` states all conventions. ``short`` is instruction and structure alone, in this order: for a policy that
+    was trained on the conventions, such as the small one that ships with the package.
+    """
+    name = str(name_or_path)
+    return _packaged(name) if name in TEMPLATES else PromptTemplate.from_file(name_or_path)
