@@ -79,29 +79,24 @@ def different_tasks(config: SamplerConfig, seed: int, count: int) -> list[Task]:
     return list(found.values())
 
 
-def stream(drawing: Drawing, *, first: int = 0, shards: int = 8, shard_length: int = 1 << 40) -> IterableDataset:
-    """An endless data set drawn while it is read.
+BLOCK = 256
+"""Rows of one shard of a stream."""
 
-    Row k of shard s is row ``first + k * shards + s``, so that all rows come once however the shards are spread over
-    ranks and loader processes, and `IterableDataset.state_dict` resumes it without drawing what is done.
+
+def stream(drawing: Drawing, *, first: int = 0, blocks: int = 4096) -> IterableDataset:
+    """A data set of 256 rows a block, in order, each drawn when it is read.
+
+    Ranks and loader processes share the blocks among themselves, so no row is read twice. A resumed reader
+    (`IterableDataset.load_state_dict`) passes whole blocks without drawing them.
     """
     return IterableDataset.from_generator(
-        _shard_rows,
-        gen_kwargs={
-            "shard": list(range(shards)),
-            "drawing": drawing,
-            "first": first,
-            "shards": shards,
-            "length": shard_length,
-        },
+        _block_rows, gen_kwargs={"block": list(range(blocks)), "drawing": drawing, "first": first}
     )
 
 
-def _shard_rows(shard: list[int], drawing: Drawing, first: int, shards: int, length: int) -> Iterator[Row]:
-    # The shards of one reader take turns, so that one reader alone sees the rows in order.
-    for turn in range(length):
-        for number in shard:
-            yield drawing.row(first + turn * shards + number)
+def _block_rows(block: list[int], drawing: Drawing, first: int) -> Iterator[Row]:
+    for number in block:
+        yield from drawing.rows(first + number * BLOCK, first + (number + 1) * BLOCK)
 
 
 class _Key:

@@ -13,6 +13,7 @@ from atomworld_env.cli.console import (
     default_workers,
     print_json,
     progress_bar,
+    stderr,
     stdout,
     writable_file,
     writable_folder,
@@ -40,6 +41,10 @@ Examples:
   atomworld evaluate --policy oracle --suite runs/atommotor --profile strict --out runs/oracle
 
   atomworld evaluate --policy noop --suite runs/atommotor --out runs/noop --resume
+
+  atomworld evaluate --policy hf:/models/Qwen3-1.7B --per-action 20 --out runs/qwen
+
+  atomworld evaluate --policy hf:small --prompt short --suite runs/little --out runs/small
 """
 
 TABLE_EXAMPLES = """
@@ -52,7 +57,7 @@ Examples:
 
 
 def evaluate(
-    policy: Annotated[str, typer.Option(help="Name of a policy; `atomworld policies` lists them.")],
+    policy: Annotated[str, typer.Option(help="A policy: `atomworld policies` lists them; hf:PATH is a model.")],
     out: OutFolderOption,
     suite: Annotated[str, typer.Option(help="A suite's name, or a file or folder of tasks.")] = "atommotor",
     per_action: Annotated[int | None, typer.Option(min=1, help="Only the first N tasks of each edit.")] = None,
@@ -70,6 +75,11 @@ def evaluate(
         float, typer.Option(min=120.0, help="Seconds for one verdict before it is a timeout.")
     ] = 600.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the policy.")] = 0,
+    temperature: Annotated[
+        float, typer.Option(min=0.0, help="Of a model's answers; 0 takes the likeliest token each time.")
+    ] = 0.0,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help="Longest answer of a model.")] = 2048,
+    batch_size: Annotated[int, typer.Option(min=1, help="Questions that a model answers together.")] = 16,
     workers: WorkersOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in --out; its settings must be the same.")
@@ -83,12 +93,15 @@ def evaluate(
     """
     from atomworld_env.evaluation.run import evaluate as run_policy
     from atomworld_env.evaluation.summary import summarise, summary_table
-    from atomworld_env.policies.baselines import load_policy
+    from atomworld_env.policies.by_name import policy_by_name
+    from atomworld_env.policies.local_model import SMALL_POLICY, Decoding
     from atomworld_env.prompts.prompt import load_template
     from atomworld_env.tasks.suite import load_suite
 
-    chosen = load_policy(policy, seed=seed)
+    chosen = policy_by_name(policy, Decoding(max_new_tokens, temperature, seed, batch_size))
     template = load_template(prompt)
+    if policy == SMALL_POLICY and prompt == "default":
+        stderr.print(f"{policy} has only ever read --prompt short and the compact CIF style; it is lost with others")
     names = None if actions is None else action_names(actions)
     folder = writable_folder(out)
     with progress_bar("loading the suite", 1, quiet=json) as advance:
@@ -145,7 +158,7 @@ def table(
 
 
 def policies() -> None:
-    """List the policies that need no model."""
+    """List the policies."""
     from rich.table import Table
 
     from atomworld_env.policies.baselines import BASELINES
@@ -153,4 +166,6 @@ def policies() -> None:
     listing = Table("policy", "answers with")
     for baseline in BASELINES.values():
         listing.add_row(baseline.name, baseline.description)
+    listing.add_row("hf:PATH", "a model on this machine, by transformers")
+    listing.add_row("hf:small", "the small policy that ships with the package")
     stdout.print(listing)

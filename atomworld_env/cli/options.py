@@ -18,7 +18,9 @@ MinSitesOption = Annotated[int, typer.Option(min=1, help="Fewest sites of an inp
 MaxSitesOption = Annotated[int, typer.Option(min=1, help="Most sites of an input structure.")]
 CifStyleOption = Annotated[str, typer.Option(help='"full" as pymatgen writes, or "compact".')]
 DecimalsOption = Annotated[int, typer.Option(min=2, max=8, help="Decimals of the printed fractional coordinates.")]
-PromptOption = Annotated[str, typer.Option(help='"default", or a text file with {structure} and {instruction} in it.')]
+PromptOption = Annotated[
+    str, typer.Option(help='"default", "short", or a file with {structure} and {instruction} in it.')
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of a table.")]
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="Processes that verify answers; the number of cores when not given.")

@@ -17,6 +17,7 @@ from atomworld_env.policies.policy import Question
 
 PREFIX = "hf:"
 SMALL = "small"
+SMALL_POLICY = f"{PREFIX}{SMALL}"
 
 
 @dataclass(frozen=True)

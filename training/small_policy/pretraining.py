@@ -121,8 +121,8 @@ def pretrain(folder: Path, settings: Settings, budget: Budget, *, resume: bool =
     tasks = held_out_tasks(
         "validation", sorted(settings.curriculum.shares), sites=settings.curriculum.sites, per_action=budget.per_action
     )
-    decoding = Decoding(max_new_tokens=400, batch_size=len(tasks))
-    policy = LocalModel("small", network, tokenizer, decoding)
+    longest = HEAD_TOKENS + ROW_TOKENS * (settings.curriculum.sites[1] + 1)
+    policy = LocalModel("small", network, tokenizer, Decoding(max_new_tokens=longest, batch_size=len(tasks)))
 
     def save() -> None:
         run_folder.save_model(folder, network, tokenizer)
@@ -172,6 +172,9 @@ def pretrain(folder: Path, settings: Settings, budget: Budget, *, resume: bool =
     save()
     return position
 
+
+HEAD_TOKENS, ROW_TOKENS = 80, 22
+"""Most tokens of an answer before its first row, and of a row: an unfinished answer is cut off there in checks."""
 
 LOG_EVERY = 20.0
 """Seconds between lines of the curve that give the loss."""
