@@ -20,6 +20,13 @@ from atomworld_env.errors import UsageError
 MARKER = "atomworld_state.json"
 RUN_OPTIONS = "run_options.json"
 
+ORDER_FIELDS = (
+    "seed", "max_steps", "num_train_epochs", "world_size", "per_device_train_batch_size", "gradient_accumulation_steps",
+    "learning_rate", "lr_scheduler_type", "num_generations", "steps_per_generation", "num_iterations", "max_length",
+    "max_completion_length", "loss_type", "scale_rewards", "beta", "temperature", "epsilon", "epsilon_high",
+)  # fmt: skip
+"""Fields of a training configuration that a resumed run must share."""
+
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
 
 
@@ -77,6 +84,39 @@ def start_run(folder: Path, options: Mapping[str, Any], *, resume: str | None) -
         read_marker(checkpoint)
     _refuse_other_options(stored, options)
     return checkpoint
+
+
+def start_on_all_ranks(config: Any, options: Mapping[str, Any]) -> Path | None:
+    """:func:`start_run` for a training configuration: the first rank claims the folder, the others see what it did.
+
+    Args:
+        config: TrainingArguments; its ``resume_from_checkpoint`` may be ``last``.
+        options: of the run, beside the fields of the configuration that decide what is trained on in which order.
+    """
+    chosen = {name: getattr(config, name) for name in ORDER_FIELDS if hasattr(config, name)}
+    folder, resume = Path(config.output_dir), config.resume_from_checkpoint
+    with config.main_process_first(local=False, desc="claiming the folder of the run"):
+        if config.process_index == 0 or resume is not None:
+            return start_run(folder, {**options, **chosen}, resume=resume)
+        return None
+
+
+def check_saving(config: Any) -> None:
+    """Refuse ways of saving that a run could not resume from.
+
+    Raises:
+        UsageError: naming the option.
+    """
+    if config.save_strategy == "no":
+        return
+    if config.save_strategy != "steps" or config.save_steps < 1:
+        raise UsageError(
+            "checkpoints are made every so many steps: set save_strategy to steps and save_steps to a number"
+        )
+    if config.save_total_limit is not None and config.save_total_limit < 2:
+        raise UsageError("save_total_limit must be at least 2: the last checkpoint may be cut off by a kill")
+    if config.save_only_model:
+        raise UsageError("with save_only_model a run cannot be resumed; leave it out")
 
 
 def _refuse_other_options(stored: Path, options: Mapping[str, Any]) -> None:

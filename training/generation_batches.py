@@ -58,17 +58,11 @@ class GenerationBatches:
         """
         if config.dataloader_num_workers:
             raise UsageError("tasks are drawn in the training process: set dataloader_num_workers to 0")
-        if config.save_strategy == "no":
-            return
-        if config.save_strategy != "steps":
-            raise UsageError("checkpoints are made by steps: set save_strategy to steps, or to no")
-        if config.save_steps < 1 or config.save_steps * self.per_step % self.backward_passes:
+        if config.save_strategy != "no" and config.save_steps * self.per_step % self.backward_passes:
             raise UsageError(
                 f"save_steps {config.save_steps} ends in the middle of a generation batch, whose answers a resumed run "
                 f"would not have; take a multiple of {self.steps_between_ends}"
             )
-        if config.save_total_limit is not None and config.save_total_limit < 2:
-            raise UsageError("save_total_limit must be at least 2: the last checkpoint may be cut off by a kill")
 
     @property
     def steps_between_ends(self) -> int:

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,12 @@ from trl import GRPOConfig, GRPOTrainer, ModelConfig, TrlParser, get_peft_config
 
 from atomworld_env.errors import UsageError
 from rewards.trl import AtomWorldReward
-from training.checkpoints import CompleteCheckpoints, read_marker, start_run
+from training.checkpoints import CompleteCheckpoints, check_saving, read_marker, start_on_all_ranks
 from training.generation_batches import GenerationBatches
 from training.heldout import HeldOutEvaluation
-from training.model_loading import model_arguments, prompt_room
+from training.model_loading import model_arguments, model_path, prompt_room
 from training.rollout_record import RecordedReward
-from training.run_arguments import RewardArguments, TaskArguments
+from training.run_arguments import RewardArguments, TaskArguments, option
 from training.training_tasks import TrainingTasks
 
 _LOGGER = logging.getLogger(__name__)
@@ -60,6 +60,27 @@ _LOGGER = logging.getLogger(__name__)
 class GRPOArguments(RewardArguments, TaskArguments):
     """Options beside those of GRPOConfig and ModelConfig."""
 
+    processes: int | None = option(None, "Ranks that the recipe is meant for; another number is refused.")
+
+
+@dataclass
+class EditsGRPOConfig(GRPOConfig):  # type: ignore[misc]  # trl has no types
+    """TRL's GRPOConfig with one other default, ``scale_rewards``.
+
+    TRL divides the advantages of each group by the group's own spread (``group``). Under a graded reward that makes
+    0.01 of progress in a group without a success weigh as much as a success among failures, and favours tasks that
+    nearly always or nearly never succeed (Liu et al., "Understanding R1-Zero-like training", arXiv:2503.20783).
+    Dividing by the spread of the whole batch (``batch``; Liu et al., "Tricks or traps", arXiv:2508.08221) keeps groups
+    in proportion, but blows up a batch in which nothing succeeded to the size of one in which much did. Undivided
+    (``none``), rewards in [0, 1] need no scaling, a batch weighs as much as there is to learn in it, and Adam takes
+    care of the overall size. ``--scale_rewards`` compares.
+    """
+
+    scale_rewards: str = field(
+        default="none",
+        metadata={"help": "Divide advantages by the spread of the 'group', the 'batch', or not ('none')."},
+    )
+
 
 def main(script: GRPOArguments, config: GRPOConfig, model: ModelConfig) -> GRPOTrainer:
     """Train; the trainer when it is done.
@@ -67,9 +88,15 @@ def main(script: GRPOArguments, config: GRPOConfig, model: ModelConfig) -> GRPOT
     Raises:
         UsageError: for options that do not go together.
     """
+    if script.processes is not None and config.world_size != script.processes:
+        raise UsageError(
+            f"this recipe is for {script.processes} processes, {config.world_size} are running; start it with "
+            f"`accelerate launch --num_processes {script.processes}`, or give --processes {config.world_size}"
+        )
     batches = GenerationBatches.of(config)
     batches.check(config)
-    path = str(model.model_name_or_path)
+    check_saving(config)
+    path = model_path(model)
     tokenizer = AutoTokenizer.from_pretrained(path, revision=model.model_revision, padding_side="left")
     room = prompt_room(path, config, script.max_prompt_length)
     tasks = TrainingTasks.prepare(script, tokenizer, batches, room=room, config=config)
@@ -78,19 +105,13 @@ def main(script: GRPOArguments, config: GRPOConfig, model: ModelConfig) -> GRPOT
     config.num_train_epochs = 1
     if config.max_steps <= 0:
         config.max_steps = batches.steps_for(tasks.wanted)
-    main_process = config.process_index == 0
-    checkpoint = _start(script, config, model, main_process)
+    checkpoint = start_on_all_ranks(config, {**asdict(script), "model_name_or_path": path, "use_peft": model.use_peft})
     reward = RecordedReward(
-        AtomWorldReward(
-            script.reward_scheme,
-            profile=script.reward_profile,
-            workers=script.reward_workers,
-            timeout=script.reward_timeout,
-        ),
+        _verifier(script),
         Path(config.output_dir),
         num_generations=config.num_generations,
         curriculum=tasks.curriculum,
-        main=main_process,
+        main=config.process_index == 0,
     )
     generation = 0
     if checkpoint is not None:
@@ -135,29 +156,23 @@ def main(script: GRPOArguments, config: GRPOConfig, model: ModelConfig) -> GRPOT
     return trainer
 
 
-def _start(script: GRPOArguments, config: GRPOConfig, model: ModelConfig, main_process: bool) -> Path | None:
-    """Claim the folder on the first rank; the others then see what it decided."""
-    batches = ("seed", "num_generations", "per_device_train_batch_size", "gradient_accumulation_steps",
-               "steps_per_generation", "num_iterations", "max_completion_length", "max_steps", "world_size",
-               "learning_rate", "lr_scheduler_type", "loss_type", "scale_rewards", "beta", "temperature", "epsilon",
-               "epsilon_high")  # fmt: skip
-    options = {
-        **asdict(script),
-        **{name: getattr(config, name) for name in batches},
-        "model_name_or_path": model.model_name_or_path,
-        "use_peft": model.use_peft,
-    }
-    with config.main_process_first(local=False, desc="claiming the folder of the run"):
-        folder = Path(config.output_dir)
-        resume = config.resume_from_checkpoint
-        if main_process:
-            return start_run(folder, options, resume=resume)
-        return None if resume is None else start_run(folder, options, resume=resume)
+def _verifier(script: GRPOArguments) -> AtomWorldReward:
+    try:
+        return AtomWorldReward(
+            script.reward_scheme,
+            profile=script.reward_profile,
+            workers=script.reward_workers,
+            timeout=script.reward_timeout,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def parser() -> TrlParser:
     """Of the command line and of a recipe."""
-    return TrlParser((GRPOArguments, GRPOConfig, ModelConfig), description="GRPO on the edits", prog="training.grpo")
+    return TrlParser(
+        (GRPOArguments, EditsGRPOConfig, ModelConfig), description="GRPO on the edits", prog="training.grpo"
+    )
 
 
 if __name__ == "__main__":

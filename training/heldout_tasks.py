@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from atomworld_env.errors import UsageError
 from atomworld_env.families.family import Family
-from atomworld_env.prompts.prompt import Message
 from atomworld_env.structures.pool import StructurePool
 from atomworld_env.tasks.sampler import TaskSampler
 from atomworld_env.tasks.sampler_config import SamplerConfig
+from atomworld_env.tasks.suite import load_suite
 from atomworld_env.tasks.task import Task
+from training.run_arguments import TaskArguments
+from training.task_stream import Fits
 
 HELD_OUT_STREAM = 37
 """Keeps these draws apart from others with the same seed."""
 
 DRAWS_PER_TASK = 20
+
+
+def tasks_to_hold_out(script: TaskArguments, family: Family, pool: StructurePool, fits: Fits, seed: int) -> list[Task]:
+    """The held-out tasks that the options of a run ask for."""
+    if script.heldout_tasks < 1:
+        return []
+    if script.heldout_suite is not None:
+        suite = load_suite(script.heldout_suite)
+        actions = [action for action in suite.actions if script.actions is None or action in script.actions]
+        return [task for task in suite.restricted(actions, script.heldout_tasks).tasks if fits(family.messages(task))]
+    config = script.sampler_config(script.heldout_split)
+    return held_out_tasks(config, pool, family, per_action=script.heldout_tasks, fits=fits, seed=seed)
 
 
 def held_out_tasks(
@@ -26,7 +38,7 @@ def held_out_tasks(
     family: Family,
     *,
     per_action: int,
-    fits: Callable[[list[Message]], bool],
+    fits: Fits,
     seed: int,
 ) -> list[Task]:
     """Different tasks of each edit, as many as asked for or as can be found.

@@ -8,6 +8,19 @@ from transformers import AutoConfig
 from trl import ModelConfig
 
 from atomworld_env.errors import UsageError
+from atomworld_env.policies.local_model import SMALL, shipped_model
+
+
+def model_path(model: ModelConfig) -> str:
+    """Folder or hub name of the model; ``small`` is the one that ships with the package.
+
+    Raises:
+        UsageError: if none is given.
+    """
+    name = model.model_name_or_path
+    if not name:
+        raise UsageError("no model: give --model_name_or_path a folder, a hub name, or 'small'")
+    return str(shipped_model()) if name == SMALL else str(name)
 
 
 def model_arguments(model: ModelConfig, config: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from atomworld_env.tasks.suite import load_suite
 from atomworld_env.tasks.task import Task
 from training.curriculum import Curriculum, CurriculumRule
 from training.generation_batches import GenerationBatches
-from training.heldout_tasks import held_out_tasks
+from training.heldout_tasks import tasks_to_hold_out
 from training.leakage import refuse_leakage
 from training.levels import admitted_levels, level_configs
 from training.task_dataset import structure_family
@@ -72,7 +72,7 @@ class TrainingTasks:
             if script.tasks is None and config.max_steps <= 0:
                 raise UsageError("say how long to train: --max_steps, or --tasks, or a --suite")
             wanted = script.tasks or 0
-        held_out = _held_out(script, family, pool, fits, config.seed)
+        held_out = tasks_to_hold_out(script, family, pool, fits, config.seed)
         refuse_leakage(trained, _described(held_out, pool), names=("training", "evaluation"))
         return cls(rows, wanted, template, held_out, curriculum)
 
@@ -129,15 +129,3 @@ def _curriculum(
         levels, tasks=batches.tasks, lag=batches.lag, seed=seed, rule=rule, adaptive=script.curriculum
     )
     return curriculum, samplers
-
-
-def _held_out(script: Any, family: Family, pool: StructurePool, fits: Fits, seed: int) -> list[Task]:
-    if script.heldout_tasks < 1:
-        return []
-    if script.heldout_suite is not None:
-        suite = load_suite(script.heldout_suite)
-        actions = suite.actions if script.actions is None else script.actions
-        suite = suite.restricted([action for action in suite.actions if action in actions], script.heldout_tasks)
-        return [task for task in suite.tasks if fits(family.messages(task))]
-    config = script.sampler_config(script.heldout_split)
-    return held_out_tasks(config, pool, family, per_action=script.heldout_tasks, fits=fits, seed=seed)
