@@ -103,8 +103,8 @@ def test_the_command_explains_itself() -> None:
 
 COMMAND = [
     "--sites", "2", "2", "--actions", "remove", "--width", "32", "--layers", "1", "--heads", "2",
-    "--feed-forward", "32", "--batch-tokens", "512", "--decay", "0", "--check-every", "1000", "--save-every", "0.02", "--per-action", "1",
-    "--quiet",
+    "--feed-forward", "32", "--batch-tokens", "512", "--decay", "0", "--check-every", "1000",
+    "--save-every", "0.02", "--per-action", "1", "--quiet",
 ]  # fmt: skip
 
 

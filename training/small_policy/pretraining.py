@@ -139,8 +139,9 @@ def pretrain(folder: Path, settings: Settings, budget: Budget, *, resume: bool =
         network.eval()
         found = check(policy, tasks, load_template("short"))
         network.train()
-        mean = sum(found.success.values()) / len(found.success)
-        write({"success": dict(found.success), "mean": mean, "reward": found.reward, "parsable": found.parsable})
+        mean = sum(found.rates.values()) / len(found.rates)
+        figures = {"reward": found.reward, "parsable": found.parsable, "copied": found.copied}
+        write({"success": found.rates, "mean": mean, **figures})
 
     network.train()
     begun = time.monotonic() - position.seconds
