@@ -185,6 +185,7 @@ def _kinds() -> list[Kind]:
                 "site nearly twice": hostile_cifs.OPEN["site nearly twice"],
             }.items()
         ),
+        Kind("copy: site nearly twice", Bound.FAILURE, twice),
         *(
             Kind(f"text: {name}", bound, _around(markup), dear)
             for table, bound, dear in around
