@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -123,7 +124,7 @@ def test_levels_cut_the_sites_into_equal_ratios_without_gap() -> None:
     bounds = [(config.min_sites, config.max_sites) for config in configs]
     assert bounds[0][0] == 2
     assert bounds[-1][1] == 100
-    assert all(before[1] + 1 == after[0] for before, after in zip(bounds, bounds[1:], strict=False))
+    assert all(before[1] + 1 == after[0] for before, after in pairwise(bounds))
     assert len(level_configs(SamplerConfig(min_sites=2, max_sites=3), 5)) == 2
 
 
