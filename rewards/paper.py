@@ -131,6 +131,8 @@ def _search(answer: Structure, target: Structure, matcher: StructureMatcher) -> 
         truth, given = prepare_once(target), prepare_crystal(answer)
     except NotPlainError:
         return None
+    if truth.sites_of.keys() != given.sites_of.keys():  # D and H, or Na and Na0+: equal compositions, other keys
+        return None
     truth.niggli  # noqa: B018 (raises where the matcher does)
     if (figures := in_frame(truth, given)) is not None:
         return _accepted(figures)
