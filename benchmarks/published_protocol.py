@@ -62,7 +62,7 @@ def _score(answer: str, target: str) -> tuple[str, tuple[float, float] | None]:
         structure = _parse(found[-1])
     except Exception:
         return "cif_invalid", None
-    if structure.composition != truth.composition:
+    if structure.composition.as_dict() != truth.composition.as_dict():
         return "composition_mismatch", None
     matcher = StructureMatcher(primitive_cell=False, stol=0.5)
     if not matcher.fit(truth, structure):

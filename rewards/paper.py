@@ -1,11 +1,11 @@
 """The paper profile: the scoring protocol of the published benchmark.
 
-Equal composition, then ``StructureMatcher(primitive_cell=False, stol=0.5)`` with all else default. ``fit``
-decides, ``get_rms_dist`` gives rmsd and max_dist, both in units of (V/N)^(1/3). It rescales volumes, removes
-a rigid shift and accepts mirror images: for comparison with published numbers, not for training.
+Equal composition (names and amounts of the species), then ``StructureMatcher(primitive_cell=False, stol=0.5)`` with
+all else default. ``fit`` decides, ``get_rms_dist`` gives rmsd and max_dist, both in units of (V/N)^(1/3). It rescales
+volumes, removes a rigid shift and accepts mirror images: for comparison with published numbers, not for training.
 
 Two engines give the same verdicts. ``reference`` calls the matcher, bit for bit. ``fast`` searches as it does, in
-batches (:mod:`rewards.matcher.search`), hands over to it what rounding decides, and gives max_dist within 1e-3.
+compiled code (:mod:`rewards.matcher.search`), hands over to it what rounding decides, and gives max_dist within 1e-3.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def compare_paper(answer: Structure, target: Structure, *, engine: str = "fast")
 def _compare(answer: Structure, target: Structure, *, fast: bool) -> PaperComparison:
     from pymatgen.core.structure_matcher import StructureMatcher
 
-    if target.composition != answer.composition:
+    # As the published code has it. `==` of two compositions has a tolerance, and is not symmetric: H equals H0+ there.
+    if target.composition.as_dict() != answer.composition.as_dict():
         message = f"the composition is {answer.formula} instead of {target.formula}"
         return PaperComparison(Stage.COMPOSITION_MISMATCH, None, None, message)
     matcher = StructureMatcher(primitive_cell=False, stol=STOL)
@@ -131,7 +132,7 @@ def _search(answer: Structure, target: Structure, matcher: StructureMatcher) -> 
         truth, given = prepare_once(target), prepare_crystal(answer)
     except NotPlainError:
         return None
-    if truth.sites_of.keys() != given.sites_of.keys():  # D and H, or Na and Na0+: equal compositions, other keys
+    if truth.sites_of.keys() != given.sites_of.keys():  # equal names, other keys: not known to happen
         return None
     truth.niggli  # noqa: B018 (raises where the matcher does)
     if (figures := in_frame(truth, given)) is not None:

@@ -29,7 +29,7 @@ def published_protocol(answer: str, target: str) -> tuple[str, float | None]:
             structure = CifParser.from_str(found[-1]).parse_structures(primitive=False, check_occu=False)[0]
         except Exception:
             return "cif_invalid", None
-        if structure.composition != truth.composition:
+        if structure.composition.as_dict() != truth.composition.as_dict():
             return "composition_mismatch", None
         matcher = StructureMatcher(primitive_cell=False, stol=0.5)
         if not matcher.fit(truth, structure):
