@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -50,10 +51,16 @@ def save_tiny_model(folder: Path, *, seed: int = 0, context: int = 512) -> Path:
         chat_template=CHAT_TEMPLATE,
         model_max_length=context,
     )
+    _tiny_network(len(words), context, seed).save_pretrained(folder)
+    fast.save_pretrained(folder)
+    return folder
+
+
+def _tiny_network(words: int, context: int, seed: int) -> Qwen3ForCausalLM:
     torch.manual_seed(seed)
-    network = Qwen3ForCausalLM(
+    return Qwen3ForCausalLM(
         Qwen3Config(
-            vocab_size=len(words),
+            vocab_size=words,
             hidden_size=32,
             intermediate_size=64,
             num_hidden_layers=2,
@@ -66,6 +73,27 @@ def save_tiny_model(folder: Path, *, seed: int = 0, context: int = 512) -> Path:
             bos_token_id=None,
         )
     )
-    network.save_pretrained(folder)
+
+
+def save_tool_model(folder: Path, calls: Sequence[str], *, seed: int = 0, context: int = 2048) -> Path:
+    """As :func:`save_tiny_model`, with Qwen3's chat template and whole tool calls as tokens."""
+    from trl.chat_template_utils import qwen3_chat_template
+
+    turns = ["<pad>", "<|im_end|>", "<|im_start|>", "<think>", "</think>", "word", "\n", "user", "assistant"]
+    markup = [*turns, "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
+    whole = [f"<tool_call>\n{call}\n</tool_call>" for call in calls]
+    words = [*markup, *whole]
+    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="word"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"<[|/a-z_]+>|\n|[^\s<]+| +"), behavior="isolated")
+    tokenizer.decoder = decoders.Fuse()
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        eos_token="<|im_end|>",
+        unk_token="word",
+        chat_template=qwen3_chat_template,
+        model_max_length=context,
+    )
+    _tiny_network(len(words), context, seed).save_pretrained(folder)
     fast.save_pretrained(folder)
     return folder
