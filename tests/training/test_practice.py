@@ -11,6 +11,7 @@ pytest.importorskip("transformers")
 
 from training.small_policy.batches import IGNORED, Batches
 from training.small_policy.practice import DEFAULT_SHARES, Curriculum, Practice
+from training.small_policy.token_weights import TokenWeights
 from training.small_policy.tokenizer import build_tokenizer
 
 
@@ -46,7 +47,7 @@ def test_all_edits_are_practised_and_answers_can_be_read() -> None:
 def test_batches_hold_every_pair_once_and_hardly_any_padding() -> None:
     tokenizer = build_tokenizer(max_length=1024)
     practice = Practice(Curriculum(easy_pairs=0), seed=1)
-    batches = Batches(practice, tokenizer, tokens=2048)
+    batches = Batches(practice, tokenizer, tokens=2048, weights=TokenWeights())
     window = batches.window(3)
     assert sum(len(batch.ids) for batch in window) == 512
     assert all(batch.ids.numel() <= 2048 for batch in window)
@@ -56,7 +57,7 @@ def test_batches_hold_every_pair_once_and_hardly_any_padding() -> None:
 
 def test_only_the_answer_is_learnt() -> None:
     tokenizer = build_tokenizer(max_length=1024)
-    batches = Batches(Practice(Curriculum(easy_pairs=0), seed=1), tokenizer, tokens=2048)
+    batches = Batches(Practice(Curriculum(easy_pairs=0), seed=1), tokenizer, tokens=2048, weights=TokenWeights())
     batch = batches.window(0)[0]
     for ids, labels in zip(batch.ids, batch.labels, strict=True):
         learnt = labels != IGNORED

@@ -60,12 +60,23 @@ def test_every_word_of_the_instructions_is_one_token(tokenizer: Any, compact_tas
 
 
 def test_digits_are_tokens_of_their_own(tokenizer: Any) -> None:
-    pieces = tokenizer.convert_ids_to_tokens(tokenizer("site 12 by 3.45 Å")["input_ids"])
-    assert [piece for piece in pieces if any(c.isdigit() for c in piece)] == ["1", "2", "3", "4", "5"]
+    pieces = tokenizer.convert_ids_to_tokens(tokenizer("at site 12 by 3.45 Å")["input_ids"])
+    assert [piece for piece in pieces if any(c.isdigit() for c in piece)] == [" 1", "2", "3", "4", "5"]
+
+
+def test_the_number_of_a_site_is_no_digit_of_a_coordinate(tokenizer: Any) -> None:
+    for text, number in (
+        ("at site 3 into", " 3"),
+        ("and site 3.", " 3"),
+        ("\nNa3 Na 0.3333", "3 "),
+        ("\nO13 O 0.3", "3 "),
+    ):
+        pieces = tokenizer.convert_ids_to_tokens(tokenizer(text)["input_ids"])
+        assert pieces.count(number) == 1
 
 
 def test_a_row_is_cut_alike_in_prompt_and_answer(tokenizer: Any) -> None:
-    row = ["\n", "Na", "0", " ", "Na", " 0.", "1", "4", "0", "8", " 0.", "0", "0", "0", "0", " 0.", "5", "0", "0", "0"]
+    row = ["\n", "Na", "0 ", "Na", " 0.", "1", "4", "0", "8", " 0.", "0", "0", "0", "0", " 0.", "5", "0", "0", "0"]
     for before in ("_atom_site_fract_z", "0.1234"):
         pieces = tokenizer.convert_ids_to_tokens(tokenizer(before + "".join(row) + "\n")["input_ids"])
         assert pieces[-len(row) - 1 : -1] == row

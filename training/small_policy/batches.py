@@ -10,16 +10,18 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from training.small_policy.practice import PAIRS_PER_WINDOW, Practice
+from training.small_policy.token_weights import TokenWeights, Weigher
 
 IGNORED = -100
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Token ids and labels, shape (pairs, length); labels are -100 outside the answer."""
+    """Token ids, labels and weights in the loss, shape (pairs, length); labels are -100 outside the answer."""
 
     ids: torch.Tensor
     labels: torch.Tensor
+    weights: torch.Tensor
 
     @property
     def real_tokens(self) -> int:
@@ -30,8 +32,11 @@ class Batch:
 class Batches:
     """Batches by window: window w holds pairs 512 w … 512 w + 511, cut into batches of about `tokens` tokens."""
 
-    def __init__(self, practice: Practice, tokenizer: PreTrainedTokenizerBase, *, tokens: int) -> None:
+    def __init__(
+        self, practice: Practice, tokenizer: PreTrainedTokenizerBase, *, tokens: int, weights: TokenWeights
+    ) -> None:
         self.practice = practice
+        self._weigher = Weigher(tokenizer, weights)
         self.tokenizer = tokenizer
         self.tokens = tokens
 
@@ -64,7 +69,9 @@ class Batches:
         # Padding stands on the right, where no token attends to it, so that attention needs no mask.
         ids = torch.full((len(rows), length), int(self.tokenizer.pad_token_id))
         labels = torch.full((len(rows), length), IGNORED)
+        weights = torch.zeros(len(rows), length)
         for k, (tokens, start) in enumerate(rows):
             ids[k, : len(tokens)] = torch.tensor(tokens)
             labels[k, start : len(tokens)] = torch.tensor(tokens[start:])
-        return Batch(ids, labels)
+            weights[k, start : len(tokens)] = torch.tensor(self._weigher.weigh(tokens[:start], tokens[start:]))
+        return Batch(ids, labels, weights)

@@ -20,6 +20,7 @@ from training.small_policy.batches import IGNORED, Batch, Batches
 from training.small_policy.optimisers import Schedule, make_optimisers, step_all
 from training.small_policy.practice import Curriculum, Practice
 from training.small_policy.progress_check import check, held_out_tasks
+from training.small_policy.token_weights import TokenWeights
 from training.small_policy.tokenizer import build_tokenizer
 
 Report = Callable[[dict[str, Any]], None]
@@ -34,6 +35,7 @@ class Settings:
         shape: of the network.
         curriculum: what is practised.
         schedule: of the learning rate.
+        token_weights: of the loss.
         batch_tokens: tokens of a step, prompts and answers together.
         weight_decay: of the matrices.
         muon: False takes AdamW for all weights.
@@ -45,6 +47,7 @@ class Settings:
     shape: Shape = field(default_factory=Shape)
     curriculum: Curriculum = field(default_factory=Curriculum)
     schedule: Schedule = field(default_factory=Schedule)
+    token_weights: TokenWeights = field(default_factory=TokenWeights)
     batch_tokens: int = 2048
     weight_decay: float = 0.05
     muon: bool = True
@@ -109,7 +112,7 @@ def pretrain(folder: Path, settings: Settings, budget: Budget, *, resume: bool =
     network = new_network(tokenizer, settings.shape, seed=settings.seed)
     optimisers = make_optimisers(network, weight_decay=settings.weight_decay, muon=settings.muon)
     practice = Practice(settings.curriculum, seed=settings.seed)
-    batches = Batches(practice, tokenizer, tokens=settings.batch_tokens)
+    batches = Batches(practice, tokenizer, tokens=settings.batch_tokens, weights=settings.token_weights)
     position = Position()
     state = run_folder.load_state(folder) if resume else None
     if state is not None:
@@ -193,14 +196,15 @@ def _from(batches: Batches, window: int, first: int) -> Iterator[tuple[tuple[int
 def _learn(
     network: Any, optimisers: list[torch.optim.Optimizer], batch: Batch, rate: float, settings: Settings
 ) -> float:
-    """One step; returns the mean loss over the answers' tokens, in nats."""
+    """One step; returns the weighted mean loss over the answers' tokens, in nats."""
     labels = batch.labels[:, 1:]
     answered = labels != IGNORED
     with torch.autocast("cpu", torch.bfloat16, enabled=settings.bfloat16):
         hidden = network.model(input_ids=batch.ids, use_cache=False).last_hidden_state[:, :-1]
         # Only the answers' positions are turned into logits: the rest would be half of the work there.
         logits = linear(hidden[answered], network.lm_head.weight)
-    loss = cross_entropy(logits.float(), labels[answered])
+    weights = batch.weights[:, 1:][answered]
+    loss = (cross_entropy(logits.float(), labels[answered], reduction="none") * weights).sum() / weights.sum()
     loss.backward()
     torch.nn.utils.clip_grad_norm_(network.parameters(), settings.clip)
     step_all(optimisers, rate)

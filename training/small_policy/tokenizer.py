@@ -1,7 +1,9 @@
 """The small policy's tokenizer: digits one by one, an element a token, the fixed lines of a CIF a token each.
 
-A model this small learns to copy a row only where the row is cut alike in prompt and answer. So a token never depends
-on what stands before it, but for the three cell angles that most crystals have, which are one token each.
+A model this small learns to copy a row only where the row is cut alike in prompt and answer. So a token seldom depends
+on what stands around it. Two exceptions: the three cell angles that most crystals have are one token each, and the
+number of a site is no digit like those of a coordinate but a token of its own, `` 3`` after the word "site" and ``3 ``
+at the end of a label, so that the row an instruction names can be found by it alone.
 """
 
 from __future__ import annotations
@@ -71,10 +73,11 @@ def build_tokenizer(*, max_length: int) -> PreTrainedTokenizerFast:
     Args:
         max_length: tokens the model has positions for.
     """
+    sites = [form for digit in string.digits for form in (f" {digit}", f"{digit} ")]
     whole = [*MARKS, f"data_{EDITED_NAME}", "data_", LOOP_HEAD, *CELL_TAGS, *COMMON_ANGLES, FRACTION_START]
     single = [*string.printable, "Å"]
     unknown = [f"<0x{byte:02X}>" for byte in range(256)]
-    ordered = dict.fromkeys([*SPECIAL, *whole, *ELEMENTS, *instruction_words(), *single, *unknown])
+    ordered = dict.fromkeys([*SPECIAL, *whole, *sites, *ELEMENTS, *instruction_words(), *single, *unknown])
     vocabulary = {token: number for number, token in enumerate(ordered)}
     # With `ignore_merges` a piece that is in the vocabulary is one token; what is not falls to characters, then bytes.
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[], byte_fallback=True, ignore_merges=True))
@@ -114,6 +117,8 @@ def _alternatives(whole: Iterable[str]) -> Iterator[str]:
     fixed = [text for text in whole if text not in COMMON_ANGLES and text != FRACTION_START]
     yield from (re.escape(text) for text in sorted(fixed, key=len, reverse=True))
     symbols = "|".join(sorted(ELEMENTS, key=len, reverse=True))
+    yield "(?<= site) [0-9]"
+    yield f"[0-9] (?=(?:{symbols}) )"
     yield f"(?:{symbols})(?![a-z])"
     # A blank goes with the word after it, but never with an element: that is one token wherever it stands.
     yield f" (?=(?:{symbols})(?![a-z]))"
