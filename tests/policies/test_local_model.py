@@ -6,7 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from atomworld_env.cli.app import app
+from atomworld_env.evaluation.manifest import read_manifest
+from atomworld_env.evaluation.run import stored_results
 from atomworld_env.policies.by_name import policy_by_name
 from atomworld_env.policies.local_model import Decoding, LocalModel, load_local_model
 from atomworld_env.policies.policy import Question
@@ -74,3 +78,16 @@ def test_a_folder_without_a_model_is_a_mistake_in_one_line(tmp_path: Path) -> No
 def test_an_unknown_policy_names_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"unknown policy .magic.; choose from oracle, .*hf:PATH"):
         policy_by_name("magic")
+
+
+def test_the_command_evaluates_a_model(folder: Path, small_suite_folder: Path, tmp_path: Path) -> None:
+    arguments = [
+        "evaluate", "--policy", f"hf:{folder}", "--prompt", "short", "--suite", str(small_suite_folder),
+        "--actions", "remove", "--per-action", "2", "--max-new-tokens", "4", "--profile", "strict",
+        "--out", str(tmp_path / "run"), "--workers", "1", "--json",
+    ]  # fmt: skip
+    ended = CliRunner().invoke(app, arguments)
+    assert ended.exit_code == 0, ended.output
+    assert read_manifest(tmp_path / "run")["config"]["policy"] == f"hf:{folder} max_new_tokens=4"
+    records = stored_results(tmp_path / "run")
+    assert [record["verdict_strict"] for record in records] == ["no_cif", "no_cif"]
