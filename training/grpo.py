@@ -34,26 +34,23 @@ The folder of a run holds ``samples/`` (every answer with its verdict, a Parquet
 
 from __future__ import annotations
 
-import logging
-import sys
 from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer, ModelConfig, TrlParser, get_peft_config, get_quantization_config
 
 from atomworld_env.errors import UsageError
 from rewards.trl import AtomWorldReward
 from training.checkpoints import CompleteCheckpoints, check_saving, read_marker, start_on_all_ranks
+from training.command import command_parser, run_command
 from training.generation_batches import GenerationBatches
 from training.heldout import HeldOutEvaluation
-from training.model_loading import model_arguments, model_path, prompt_room
+from training.model_loading import load_tokenizer, model_arguments, model_path, prompt_room
 from training.rollout_record import RecordedReward
 from training.run_arguments import RewardArguments, TaskArguments, option
 from training.training_tasks import TrainingTasks
-
-_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass
@@ -93,11 +90,13 @@ def main(script: GRPOArguments, config: GRPOConfig, model: ModelConfig) -> GRPOT
             f"this recipe is for {script.processes} processes, {config.world_size} are running; start it with "
             f"`accelerate launch --num_processes {script.processes}`, or give --processes {config.world_size}"
         )
+    if config.use_vllm and find_spec("vllm") is None:
+        raise UsageError("vLLM is not installed; `pip install 'atomworld-env[vllm]'`, or give --use_vllm false")
     batches = GenerationBatches.of(config)
     batches.check(config)
     check_saving(config)
     path = model_path(model)
-    tokenizer = AutoTokenizer.from_pretrained(path, revision=model.model_revision, padding_side="left")
+    tokenizer = load_tokenizer(path, model)
     room = prompt_room(path, config, script.max_prompt_length)
     tasks = TrainingTasks.prepare(script, tokenizer, batches, room=room, config=config)
     # Order and epochs are those of the rows: TRL's own shuffling starts anew when a run is resumed.
@@ -170,14 +169,8 @@ def _verifier(script: GRPOArguments) -> AtomWorldReward:
 
 def parser() -> TrlParser:
     """Of the command line and of a recipe."""
-    return TrlParser(
-        (GRPOArguments, EditsGRPOConfig, ModelConfig), description="GRPO on the edits", prog="training.grpo"
-    )
+    return command_parser((GRPOArguments, EditsGRPOConfig, ModelConfig), "training.grpo", __doc__)
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO)
-    try:
-        main(*parser().parse_args_and_config())
-    except UsageError as error:
-        sys.exit(f"error: {error}")
+    run_command(main, parser())

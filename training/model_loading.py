@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformers import AutoConfig
+from transformers import AutoConfig, AutoTokenizer
 from trl import ModelConfig
 
 from atomworld_env.errors import UsageError
@@ -21,6 +21,35 @@ def model_path(model: ModelConfig) -> str:
     if not name:
         raise UsageError("no model: give --model_name_or_path a folder, a hub name, or 'small'")
     return str(shipped_model()) if name == SMALL else str(name)
+
+
+def load_tokenizer(path: str, model: ModelConfig) -> Any:
+    """The tokenizer of a model, set to pad on the left.
+
+    Raises:
+        UsageError: if it cannot be loaded, or has no chat template.
+    """
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, revision=model.model_revision, padding_side="left")
+    except (OSError, ValueError, KeyError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise UsageError(f"cannot load the tokenizer of {path}: {reason}; give a folder or a hub name") from None
+    if tokenizer.chat_template is None:
+        raise UsageError(f"the tokenizer of {path} has no chat template; use an instruction-tuned model")
+    return tokenizer
+
+
+def context_length(path: str) -> int:
+    """Positions that a model has, for prompt and answer together.
+
+    Raises:
+        UsageError: if its configuration cannot be loaded.
+    """
+    try:
+        return int(AutoConfig.from_pretrained(path).get_text_config().max_position_embeddings)
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise UsageError(f"cannot read the configuration of {path}: {reason}") from None
 
 
 def model_arguments(model: ModelConfig, config: Any) -> dict[str, Any]:
@@ -42,7 +71,7 @@ def prompt_room(path: str, config: Any, max_prompt_length: int | None) -> int:
     Raises:
         UsageError: if nothing is left.
     """
-    context = int(AutoConfig.from_pretrained(path).get_text_config().max_position_embeddings)
+    context = context_length(path)
     served = getattr(config, "vllm_max_model_length", None) if getattr(config, "use_vllm", False) else None
     if served is not None:
         if served > context:

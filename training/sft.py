@@ -14,14 +14,12 @@ inside ``<think>…</think>``. Only answers are learnt, not prompts. After a kil
 from __future__ import annotations
 
 import logging
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from datasets import Dataset
-from transformers import AutoConfig, AutoTokenizer
 from trl import ModelConfig, SFTConfig, SFTTrainer, TrlParser, get_peft_config, get_quantization_config
 
 from atomworld_env.errors import UsageError
@@ -31,10 +29,11 @@ from atomworld_env.structures.pool import load_pool
 from atomworld_env.tasks.suite import load_suite
 from atomworld_env.tasks.task import Task
 from training.checkpoints import CompleteCheckpoints, check_saving, start_on_all_ranks
+from training.command import command_parser, run_command
 from training.heldout import HeldOutEvaluation
 from training.heldout_tasks import tasks_to_hold_out
 from training.leakage import refuse_leakage
-from training.model_loading import model_arguments, model_path
+from training.model_loading import context_length, load_tokenizer, model_arguments, model_path
 from training.oracle_answers import oracle_answer
 from training.run_arguments import TaskArguments, option
 from training.task_dataset import structure_family
@@ -115,8 +114,8 @@ def main(script: SFTArguments, config: SFTConfig, model: ModelConfig) -> SFTTrai
     """
     check_saving(config)
     path = model_path(model)
-    tokenizer = AutoTokenizer.from_pretrained(path, revision=model.model_revision)
-    context = int(AutoConfig.from_pretrained(path).get_text_config().max_position_embeddings)
+    tokenizer = load_tokenizer(path, model)
+    context = context_length(path)
     config.max_length = context if config.max_length is None else min(config.max_length, context)
     pool, template = load_pool(script.pool), load_template(script.prompt)
     family = CrystalEdits(pool=pool, template=template)
@@ -164,12 +163,8 @@ def main(script: SFTArguments, config: SFTConfig, model: ModelConfig) -> SFTTrai
 
 def parser() -> TrlParser:
     """Of the command line and of a recipe."""
-    return TrlParser((SFTArguments, SFTConfig, ModelConfig), description="SFT on the edits", prog="training.sft")
+    return command_parser((SFTArguments, SFTConfig, ModelConfig), "training.sft", __doc__)
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO)
-    try:
-        main(*parser().parse_args_and_config())
-    except UsageError as error:
-        sys.exit(f"error: {error}")
+    run_command(main, parser())

@@ -1,0 +1,47 @@
+"""What the commands of this package share: help with its examples, and mistakes told in one line."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from trl import TrlParser
+
+from atomworld_env.errors import UsageError
+
+
+class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Shows defaults, and leaves the lines of the description as they are."""
+
+
+def command_parser(dataclasses: Sequence[Any], prog: str, description: str | None) -> TrlParser:
+    """A parser of the command line and of a recipe (``--config``), described by a module's docstring."""
+    return TrlParser(
+        tuple(dataclasses),
+        prog=f"python -m {prog}",
+        usage="%(prog)s [--config RECIPE] --model_name_or_path MODEL --output_dir FOLDER [options]",
+        description=description,
+        formatter_class=_Help,
+    )
+
+
+def run_command(main: Callable[..., Any], parser: TrlParser) -> None:
+    """Parse the command line and run; a user's mistake ends with one line and status 2."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s")
+    try:
+        options = parser.parse_args_and_config()
+    except (ValueError, OSError) as error:  # of a recipe: what argparse refuses ends by itself
+        _refuse(error)
+    try:
+        main(*options)
+    except UsageError as error:
+        _refuse(error)
+
+
+def _refuse(error: Exception) -> NoReturn:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    print(f"error: {lines[0]}", file=sys.stderr)
+    sys.exit(2)
