@@ -101,4 +101,5 @@ def test_greedy_answers_use_no_random_numbers_and_leave_the_model_training(
     # Padding changes nothing, and the order is that of the prompts.
     alone = [greedy_answers(trainer, [prompt], max_new_tokens=4, batch_size=1)[0] for prompt in prompts]
     assert together == alone
-    assert all(answer.clipped == (answer.tokens == 4) for answer in together)
+    assert all(answer.tokens == 4 for answer in together if answer.clipped)
+    assert any(answer.clipped for answer in together)
