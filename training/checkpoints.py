@@ -27,6 +27,9 @@ ORDER_FIELDS = (
 )  # fmt: skip
 """Fields of a training configuration that a resumed run must share."""
 
+FREE_OPTIONS = ("reward_workers", "reward_timeout", "heldout_batch_size")
+"""Options of ours that say how fast, not what; a resumed run may have others."""
+
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
 
 
@@ -93,6 +96,7 @@ def start_on_all_ranks(config: Any, options: Mapping[str, Any]) -> Path | None:
         config: TrainingArguments; its ``resume_from_checkpoint`` may be ``last``.
         options: of the run, beside the fields of the configuration that decide what is trained on in which order.
     """
+    options = {name: value for name, value in options.items() if name not in FREE_OPTIONS}
     chosen = {name: getattr(config, name) for name in ORDER_FIELDS if hasattr(config, name)}
     folder, resume = Path(config.output_dir), config.resume_from_checkpoint
     with config.main_process_first(local=False, desc="claiming the folder of the run"):

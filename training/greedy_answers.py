@@ -97,6 +97,9 @@ def _with_transformers(
         eos_token_id=ends,
         disable_compile=True,
     )
+    backend = DistributedBackend(accelerator)
+    # Sharded weights are gathered in every forward pass: a rank that is done goes on until all are.
+    synced = True if backend.is_fsdp and accelerator.num_processes > 1 else None
     was_training = trainer.model.training
     trainer.model.eval()
     try:
@@ -108,7 +111,7 @@ def _with_transformers(
                 gradient_checkpointing_kwargs=trainer.args.gradient_checkpointing_kwargs,
             ) as model,
             torch.no_grad(),
-            DistributedBackend(accelerator).summon_full_params(trainer.model_wrapped, recurse=False),
+            backend.summon_full_params(trainer.model_wrapped, recurse=False),
         ):
             for start in range(0, len(ids), batch_size):
                 batch = tokenizer.pad(
@@ -116,7 +119,10 @@ def _with_transformers(
                 ).to(accelerator.device)
                 length = batch["input_ids"].shape[1]
                 output = model.generate(
-                    input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], generation_config=settings
+                    input_ids=batch["input_ids"],
+                    attention_mask=batch["attention_mask"],
+                    generation_config=settings,
+                    synced_gpus=synced,
                 )
                 for row in output[:, length:].tolist():
                     yield _until_end(row, ends)
