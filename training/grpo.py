@@ -20,8 +20,8 @@ Several machines: the same line on each, with ``--num_machines 2 --num_processes
 --main_process_ip HOST --main_process_port 29500`` for the launcher; ``--output_dir`` must be shared by all of them.
 vLLM in processes of its own, on GPUs that do not train:
 
-    CUDA_VISIBLE_DEVICES=0 vllm serve MODEL --weight-transfer-config '{"backend": "nccl"}' \\
-        --logprobs-mode processed_logprobs
+    CUDA_VISIBLE_DEVICES=0 VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --max-model-len 8192 \\
+        --weight-transfer-config '{"backend": "nccl"}' --logprobs-mode processed_logprobs --max-logprobs -1
     CUDA_VISIBLE_DEVICES=1,2,3 accelerate launch --num_processes 3 -m training.grpo \\
         --config training/recipes/vllm_server.yaml --model_name_or_path MODEL --output_dir runs/server
 
