@@ -24,6 +24,7 @@ ROW_TOLERANCE = 2e-4  # fractional: within 1e-4 pymatgen takes the image that co
 
 _LENGTH_TAGS = tuple(f"_cell_length_{axis}" for axis in "abc")
 _ANGLE_TAGS = tuple(f"_cell_angle_{angle}" for angle in ("alpha", "beta", "gamma"))
+_SYSTEM_TAGS = ("_symmetry_cell_setting", "_space_group_crystal_system")  # may stand for cell parameters left out
 _FRACT_TAGS = tuple(f"_atom_site_fract_{axis}" for axis in "xyz")
 _HYDROGENS_TAG = "_atom_site_attached_hydrogens"
 _SYMBOL_TAG, _LABEL_TAG, _OCCUPANCY_TAG = "_atom_site_type_symbol", "_atom_site_label", "_atom_site_occupancy"
@@ -81,7 +82,13 @@ def check_rows(text: str, blocks: Sequence[Block]) -> AtomRows:
     if len(with_sites) != 1:
         raise StrictRuleError(f"one structure is needed, the text has {len(with_sites)}")
     block = with_sites[0]
-    return AtomRows(block, *_check_sites(block))
+    missing = [tag for tag in (*_LENGTH_TAGS, *_ANGLE_TAGS) if tag not in block]
+    if missing and not any(tag in block for tag in _SYSTEM_TAGS):
+        raise StrictRuleError(f"{missing[0]} is missing")
+    elements, frac = _check_sites(block)
+    if len(np.unique(frac % 1.0, axis=0)) < len(frac):
+        raise StrictRuleError("two atoms are on one place")
+    return AtomRows(block, elements, frac)
 
 
 def strict_arrangement(rows: AtomRows, structure: Structure) -> Arrangement:
