@@ -60,27 +60,31 @@ def test_a_recipe_trains_evaluates_saves_and_resumes(recipe: str, model: Path, t
     ]
 
 
+# Half a group on each of two ranks, or a whole one on one; a generation batch for each backward pass.
+HALVES = ["--per_device_train_batch_size", "2", "--steps_per_generation", "1"]
+WHOLES = ["--per_device_train_batch_size", "4", "--steps_per_generation", "1"]
+
+
 @pytest.mark.parametrize("adapters", [False, True], ids=["full", "lora"])
-def test_two_ranks_train_on_the_same_tasks_as_one(adapters: bool, model: Path, tmp_path: Path) -> None:
+def test_two_ranks_share_the_tasks_of_a_group(adapters: bool, model: Path, tmp_path: Path) -> None:
     peft = ["--use_peft", "--lora_r", "4", "--lora_target_modules", "all-linear"] if adapters else []
-    base = [*TINY, "--model_name_or_path", str(model), *peft, "--max_steps", "4"]
-    run("training.grpo", [*base, "--output_dir", str(tmp_path / "two"), "--gradient_accumulation_steps", "1",
-                          "--steps_per_generation", "1"], ranks=2)  # fmt: skip
-    run("training.grpo", [*base, "--output_dir", str(tmp_path / "one")])
+    base = [*TINY, "--model_name_or_path", str(model), *peft, "--max_steps", "6"]
+    run("training.grpo", [*base, *HALVES, "--output_dir", str(tmp_path / "two")], ranks=2)
+    run("training.grpo", [*base, *WHOLES, "--output_dir", str(tmp_path / "one")])
     two, one = (pyarrow.parquet.read_table(tmp_path / name / "samples").to_pylist() for name in ("two", "one"))
-    assert len(two) == len(one) == 32
-    # The first generation batch is drawn before anything is learnt; later ones follow other answers.
-    assert [(s["index"], s["task_id"]) for s in two[:8]] == [(s["index"], s["task_id"]) for s in one[:8]]
-    assert [s["index"] for s in two] == [k // 4 for k in range(32)]
+    assert [s["index"] for s in two] == [s["index"] for s in one] == [k // 4 for k in range(48)]
+    # Both ranks follow one curriculum, so that the halves of a group are of one task to the end.
+    assert all(len({s["task_id"] for s in two[k : k + 4]}) == 1 for k in range(0, 48, 4))
+    # What is drawn before anything is learnt is drawn alike on one rank.
+    assert [s["task_id"] for s in two[:8]] == [s["task_id"] for s in one[:8]]
     checkpoint = last_complete_checkpoint(tmp_path / "two")
-    assert checkpoint == tmp_path / "two" / "checkpoint-4"
+    assert checkpoint == tmp_path / "two" / "checkpoint-6"
     assert {path.name for path in checkpoint.glob("rng_state*")} == {"rng_state_0.pth", "rng_state_1.pth"}
-    assert read_marker(checkpoint)["generation"] == 4
+    assert read_marker(checkpoint)["generation"] == 12
 
 
 def test_two_ranks_resume_to_the_same_samples(model: Path, tmp_path: Path) -> None:
-    base = [*TINY, "--model_name_or_path", str(model), "--gradient_accumulation_steps", "1", "--steps_per_generation",
-            "1", "--output_dir", str(tmp_path)]  # fmt: skip
+    base = [*TINY, *HALVES, "--model_name_or_path", str(model), "--output_dir", str(tmp_path)]
     run("training.grpo", base, ranks=2)
     before = pyarrow.parquet.read_table(tmp_path / "samples").to_pylist()
     for step in (6, 8):
