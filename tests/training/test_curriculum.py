@@ -8,8 +8,6 @@ from itertools import pairwise
 
 import pytest
 
-pytest.importorskip("trl")
-
 from atomworld_env.errors import UsageError
 from atomworld_env.structures.pool import load_pool
 from atomworld_env.tasks.sampler_config import SamplerConfig

@@ -7,8 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("trl")
-
 from atomworld_env.errors import UsageError
 from training.generation_batches import GenerationBatches
 

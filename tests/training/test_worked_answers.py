@@ -8,9 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-pytest.importorskip("trl")
-
 from worked_text import WorkedText, cell_vectors, evaluate, read_rows, shortest
 
 from atomworld_env.actions import ACTIONS
