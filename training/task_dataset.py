@@ -164,8 +164,10 @@ def read_rows(path: Path) -> Dataset:
         for number, line in enumerate(file, start=1):
             try:
                 row = json.loads(line)
-                rows.append({**row, "prompt": row["prompt"], "task_id": row["task_id"]})
-            except (ValueError, KeyError, TypeError) as error:
+                if not isinstance(row, dict) or not {"prompt", "task_id"} <= set(row):
+                    raise ValueError("it lacks prompt or task_id")
+                rows.append(row)
+            except (ValueError, RecursionError) as error:
                 raise UsageError(
                     f"{path}, line {number}: no row of a data set ({error}); write the file anew"
                 ) from None

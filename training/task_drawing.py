@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -100,7 +100,7 @@ def _block_rows(block: list[int], drawing: Drawing, first: int) -> Iterator[Row]
 
 
 class _Key:
-    """A configuration by identity of its values: it holds a dict of edits and cannot be hashed itself."""
+    """A configuration as a key: it holds a dict of edits, so it cannot be hashed itself."""
 
     def __init__(self, config: SamplerConfig) -> None:
         self.config = config
@@ -115,4 +115,4 @@ class _Key:
 
 @lru_cache(maxsize=16)
 def _sampler(key: _Key) -> TaskSampler:
-    return TaskSampler(replace(key.config))
+    return TaskSampler(key.config)
