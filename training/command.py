@@ -6,11 +6,20 @@ import argparse
 import logging
 import sys
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from trl import TrlParser
 
 from atomworld_env.errors import UsageError
+
+
+REPORTERS = {
+    "tensorboard": ("tensorboard", "tensorboardX"),
+    "trackio": ("trackio",),
+    "wandb": ("wandb",),
+}
+"""Packages of which one must be installed to report there."""
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -39,6 +48,23 @@ def run_command(main: Callable[..., Any], parser: TrlParser) -> None:
         main(*options)
     except UsageError as error:
         _refuse(error)
+
+
+def check_reporters(config: Any) -> None:
+    """Refuse to report to what is not installed, before anything is loaded.
+
+    Args:
+        config: TrainingArguments.
+
+    Raises:
+        UsageError: naming it.
+    """
+    for name in config.report_to:
+        packages = REPORTERS.get(name, ())
+        if packages and not any(find_spec(package) for package in packages):
+            raise UsageError(
+                f"{name} is not installed; `pip install {packages[0]}`, or choose another with --report_to, such as none"
+            )
 
 
 def _refuse(error: Exception) -> NoReturn:

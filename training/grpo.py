@@ -44,7 +44,7 @@ from trl import GRPOConfig, GRPOTrainer, ModelConfig, TrlParser, get_peft_config
 from atomworld_env.errors import UsageError
 from rewards.trl import AtomWorldReward
 from training.checkpoints import CompleteCheckpoints, check_saving, read_marker, start_on_all_ranks
-from training.command import command_parser, run_command
+from training.command import check_reporters, command_parser, run_command
 from training.generation_batches import GenerationBatches
 from training.heldout import HeldOutEvaluation
 from training.model_loading import load_tokenizer, model_arguments, model_path, prompt_room
@@ -95,6 +95,7 @@ def main(script: GRPOArguments, config: GRPOConfig, model: ModelConfig) -> GRPOT
     batches = GenerationBatches.of(config)
     batches.check(config)
     check_saving(config)
+    check_reporters(config)
     path = model_path(model)
     tokenizer = load_tokenizer(path, model)
     room = prompt_room(path, config, script.max_prompt_length)

@@ -29,7 +29,7 @@ from atomworld_env.structures.pool import load_pool
 from atomworld_env.tasks.suite import load_suite
 from atomworld_env.tasks.task import Task
 from training.checkpoints import CompleteCheckpoints, check_saving, start_on_all_ranks
-from training.command import command_parser, run_command
+from training.command import check_reporters, command_parser, run_command
 from training.heldout import HeldOutEvaluation
 from training.heldout_tasks import tasks_to_hold_out
 from training.leakage import refuse_leakage
@@ -113,6 +113,7 @@ def main(script: SFTArguments, config: SFTConfig, model: ModelConfig) -> SFTTrai
         UsageError: for options that do not go together.
     """
     check_saving(config)
+    check_reporters(config)
     path = model_path(model)
     tokenizer = load_tokenizer(path, model)
     context = context_length(path)
