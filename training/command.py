@@ -13,7 +13,6 @@ from trl import TrlParser
 
 from atomworld_env.errors import UsageError
 
-
 REPORTERS = {
     "tensorboard": ("tensorboard", "tensorboardX"),
     "trackio": ("trackio",),
@@ -63,7 +62,7 @@ def check_reporters(config: Any) -> None:
         packages = REPORTERS.get(name, ())
         if packages and not any(find_spec(package) for package in packages):
             raise UsageError(
-                f"{name} is not installed; `pip install {packages[0]}`, or choose another with --report_to, such as none"
+                f"{name} is not installed; `pip install {packages[0]}`, or choose another --report_to, such as none"
             )
 
 
