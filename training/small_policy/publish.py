@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +26,7 @@ from training.small_policy.progress_check import Check, check, held_out_tasks
 
 CARD, README = "card.json", "README.md"
 MEASURED_SPLITS = ("validation", "test")
+PAGE_WIDTH = 118
 MOST_BYTES = 6_000_000
 """Of weights; more does not belong into a package."""
 
@@ -65,6 +67,8 @@ def publish(
     fresh = out.with_name(f"{out.name}.partial")
     shutil.rmtree(fresh, ignore_errors=True)
     shutil.copytree(pretrained / run_folder.MODEL, fresh)
+    for file in fresh.iterdir():
+        file.chmod(0o644)  # weights are written for their owner alone; a package is for everyone
     shutil.copy(pretrained / run_folder.CURVE, fresh / run_folder.CURVE)
     last = json.loads((fresh / run_folder.CURVE).read_text(encoding="utf-8").splitlines()[-1])
     policy = load_local_model(f"hf:{fresh}", Decoding(batch_size=batch_size, max_new_tokens=400))
@@ -121,38 +125,29 @@ def readme(card: Mapping[str, Any]) -> str:
     ]
     means = [each["mean_of_change_remove_swap_add"] for each in measured.values()]
     low, high = card["sites"]
-    return "\n".join(
-        (
-            "# The small policy",
-            "",
-            f"A Qwen3 decoder of {card['parameters']:,} parameters with random first weights, trained on right answers "
-            f"to edits of",
-            f"crystals with {low} to {high} sites in the compact CIF style. It knows nothing else: use it with "
-            "`--prompt short`.",
-            "",
-            "    atomworld evaluate --policy hf:small --prompt short --suite SUITE --out RUN",
-            "",
-            "Made by",
-            "",
-            f"    {card['command']}",
-            "",
-            f"on a {card['machine']}: seed {card['seed']}, {card['steps']} steps, {card['tokens']:,} tokens, "
-            f"{card['minutes']:.0f} minutes. `curve.jsonl` has the loss and the",
-            "success on validation crystals while it learnt, `card.json` all settings and figures.",
-            "",
-            "Strict success in percent, greedy answers, on different tasks of crystals whose families it has not seen "
-            "(95 % Wilson",
-            "intervals over tasks; a dash where the split's small cells do not admit the edit):",
-            "",
-            "| edit | " + " | ".join(measured) + " |",
-            "|---|" + "---|" * len(measured),
-            *rows,
-            "| mean of change, remove, swap, add | "
-            + " | ".join("–" if mean is None else f"**{100 * mean:.0f}**" for mean in means)
-            + " |",
-            "",
-        )
-    )
+    paragraphs = [
+        f"A Qwen3 decoder of {card['parameters']:,} parameters with random first weights, trained on right answers to "
+        f"edits of crystals with {low} to {high} sites in the compact CIF style. It knows nothing else: use it with "
+        "`--prompt short`.",
+        "    atomworld evaluate --policy hf:small --prompt short --suite SUITE --out RUN",
+        "Made by",
+        f"    {card['command']}",
+        f"on a {card['machine']}: seed {card['seed']}, {card['steps']} steps, {card['tokens']:,} tokens, "
+        f"{card['minutes']:.0f} minutes. `curve.jsonl` has the loss and the success on validation crystals while it "
+        "learnt, `card.json` all settings and figures.",
+        "Strict success in percent, greedy answers, on different tasks of crystals whose families it has not seen "
+        "(95 % Wilson intervals over tasks; a dash where the split's small cells do not admit the edit):",
+    ]
+    text = [each if each.startswith(" ") else fill(each, PAGE_WIDTH, break_on_hyphens=False) for each in paragraphs]
+    table = [
+        "| edit | " + " | ".join(measured) + " |",
+        "|---|" + "---|" * len(measured),
+        *rows,
+        "| mean of change, remove, swap, add | "
+        + " | ".join("–" if mean is None else f"**{100 * mean:.0f}**" for mean in means)
+        + " |",
+    ]
+    return "\n\n".join(["# The small policy", *text, "\n".join(table)]) + "\n"
 
 
 def _cell(share: Mapping[str, Any] | None) -> str:
