@@ -11,11 +11,13 @@ from typer.testing import CliRunner
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from atomworld_env.policies.local_model import shipped_model
+from atomworld_env.policies.local_model import Decoding, load_local_model, shipped_model
+from atomworld_env.prompts.prompt import load_template
 from training.small_policy.architecture import Shape
 from training.small_policy.practice import Curriculum
 from training.small_policy.pretraining import Budget, Settings, pretrain
-from training.small_policy.publish import MOST_BYTES, app, readme
+from training.small_policy.progress_check import check, held_out_tasks
+from training.small_policy.publish import COPIED_EDITS, MOST_BYTES, app, readme
 
 
 def test_publishing_copies_the_model_and_measures_it(tmp_path: Path) -> None:
@@ -63,3 +65,11 @@ def test_the_shipped_tokenizer_is_the_one_the_code_builds(tmp_path: Path) -> Non
     assert json.loads((tmp_path / "tokenizer.json").read_text()) == json.loads(
         (shipped_model() / "tokenizer.json").read_text()
     )
+
+
+@pytest.mark.slow
+def test_the_shipped_model_edits_crystals_it_has_not_seen() -> None:
+    policy = load_local_model("hf:small", Decoding(batch_size=40, max_new_tokens=400))
+    tasks = held_out_tasks("test", COPIED_EDITS, sites=(2, 6), per_action=20, seed=1)
+    rates = check(policy, tasks, load_template("short")).rates
+    assert sum(rates.values()) / len(rates) >= 0.4, rates

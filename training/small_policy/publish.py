@@ -23,6 +23,7 @@ from atomworld_env.policies.local_model import Decoding, load_local_model
 from atomworld_env.prompts.prompt import load_template
 from training.small_policy import run_folder
 from training.small_policy.progress_check import Check, check, held_out_tasks
+from training.small_policy.tokenizer import build_tokenizer
 
 CARD, README = "card.json", "README.md"
 MEASURED_SPLITS = ("validation", "test")
@@ -54,6 +55,7 @@ def publish(
 ) -> None:
     """Copy the weights of a run, without optimiser state, and write a card with success per edit."""
     import torch
+    from transformers import AutoTokenizer
 
     torch.set_num_threads(threads)
     for needed in (run_folder.SETTINGS, run_folder.CURVE, run_folder.MODEL):
@@ -67,6 +69,11 @@ def publish(
     fresh = out.with_name(f"{out.name}.partial")
     shutil.rmtree(fresh, ignore_errors=True)
     shutil.copytree(pretrained / run_folder.MODEL, fresh)
+    # Written anew: the run's has the traces of its last use, padding among them.
+    tokenizer = build_tokenizer(max_length=int(settings["shape"]["max_length"]))
+    if tokenizer.get_vocab() != AutoTokenizer.from_pretrained(fresh).get_vocab():
+        raise UsageError(f"{pretrained} was trained with another tokenizer than this version has; train it anew")
+    tokenizer.save_pretrained(fresh)
     for file in fresh.iterdir():
         file.chmod(0o644)  # weights are written for their owner alone; a package is for everyone
     shutil.copy(pretrained / run_folder.CURVE, fresh / run_folder.CURVE)
