@@ -4,9 +4,9 @@
     python benchmarks/learning_cpu.py --out runs/learning-paper --scheme paper --actions change,remove,move,move_towards
 
 For each seed the small policy is trained by `python -m training.grpo` with the recipe `cpu_small.yaml`, on structures
-of the training split. Before and after it is asked, greedily, the same tasks on structures of the test split, through the
-environment. The difference in strict success is the mean over the seeds, with a 95 % interval over the structures. What
-is finished is kept: the same line goes on after a kill.
+of the training split. Before and after it is asked, greedily, the same tasks on structures of the test split, through
+the environment. The difference in strict success is the mean over the seeds, with a 95 % interval over the structures.
+What is finished is kept: the same line goes on after a kill.
 """
 
 from __future__ import annotations
