@@ -19,6 +19,10 @@ over its completions, under names that never vary within one trainer:
 | timeout, worker_lost | share for which the verifier ended and not the answer; they earn 0 |
 | broken_target  | share of tasks without a readable ground truth; they are left out of all the above and earn None |
 | seconds        | wall time of the call |
+
+With ``log_extra`` each completion has, after the function's name and ``/``: ``task_id``, ``verdict`` (the stage, or
+``broken_target``), ``max_displacement``, under the profile ``both`` ``success_paper``, and with a column ``structure``
+``copied``. A value that does not exist is None.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ from rewards.pool import VerifierPool
 from rewards.schemes import SCHEMES, reward
 from rewards.stages import Stage
 from rewards.strict import DEFAULT_TOLERANCE
+from rewards.verdict import Verdict
 
 FARTHEST = 10.0
 """Å at which displacements are cut off in the logged mean: one atom thrown across a large cell shall not rule it."""
@@ -124,20 +129,19 @@ class AtomWorldReward:
         for sample, verdict in zip(sound, pool.verify_many((s.answer, s.target) for s in sound), strict=True):
             sample.verdict = verdict
             sample.reward = reward(verdict, self.scheme, baseline=sample.baseline)
+        copies = self._copies(sound, pool) if structure is not None and (log_metric or log_extra) else None
         if log_metric is not None:
             metrics = self._metrics(sound)
-            if structure is not None:
-                metrics["copied"] = _mean(self._copied(sound, pool))
+            if copies is not None:
+                metrics["copied"] = _mean([id(sample) in copies for sample in sound])
             metrics["broken_target"] = _mean([sample.fault is not None for sample in samples])
             metrics["seconds"] = time.perf_counter() - begun
             for name, value in metrics.items():
                 log_metric(f"atomworld/{name}", value)
         if log_extra is not None:
-            # Named after the function: two of them in one trainer may not fill one column.
-            log_extra(f"{self.__name__}/task_id", [sample.task_id for sample in samples])
-            log_extra(f"{self.__name__}/verdict", [sample.outcome for sample in samples])
-            distances = [sample.verdict.max_displacement if sample.verdict else None for sample in samples]
-            log_extra(f"{self.__name__}/max_displacement", distances)
+            for name, values in self._columns(samples, copies).items():
+                # Named after the function: two of them in one trainer may not fill one column.
+                log_extra(f"{self.__name__}/{name}", values)
         return [sample.reward for sample in samples]
 
     def close(self) -> None:
@@ -182,15 +186,31 @@ class AtomWorldReward:
         metrics["max_displacement"] = _mean(distances) if distances else FARTHEST
         return metrics
 
-    def _copied(self, samples: list[Sample], pool: VerifierPool) -> list[bool]:
-        """Whether each answer is strictly right as an answer to "change nothing".
+    def _columns(self, samples: list[Sample], copies: set[int] | None) -> dict[str, list[Any]]:
+        """A value for each completion; None where there is no verdict, or no number."""
+
+        def of_verdict(value: Callable[[Verdict], Any]) -> list[Any]:
+            return [None if sample.verdict is None else value(sample.verdict) for sample in samples]
+
+        columns: dict[str, list[Any]] = {
+            "task_id": [sample.task_id for sample in samples],
+            "verdict": [sample.outcome for sample in samples],
+            "max_displacement": of_verdict(lambda verdict: verdict.max_displacement),
+        }
+        if self.profile == "both":
+            columns["success_paper"] = of_verdict(lambda verdict: bool(verdict.success_paper))
+        if copies is not None:
+            columns["copied"] = [None if s.verdict is None else id(s) in copies for s in samples]
+        return columns
+
+    def _copies(self, samples: list[Sample], pool: VerifierPool) -> set[int]:
+        """The `id` of each sample that is strictly right as an answer to "change nothing".
 
         That takes a second verification, against the input, of the few answers that can be.
         """
         suspects = [sample for sample in samples if sample.may_be_copy(self.tolerance)]
         against_input = pool.verify_many((sample.answer, sample.structure) for sample in suspects)
-        copies = {id(s) for s, verdict in zip(suspects, against_input, strict=True) if verdict.success_strict}
-        return [id(sample) in copies for sample in samples]
+        return {id(s) for s, verdict in zip(suspects, against_input, strict=True) if verdict.success_strict}
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -90,8 +90,38 @@ def test_what_is_logged(shaped: AtomWorldReward) -> None:
         "atomworld_shaped/task_id": ["t-1"] * 4,
         "atomworld_shaped/verdict": ["correct", "structure_mismatch", "structure_mismatch", "no_cif"],
         "atomworld_shaped/max_displacement": [pytest.approx(0, abs=1e-9), halfway, copied, None],
+        "atomworld_shaped/copied": [False, False, True, False],
     }
     json.dumps(trainer.columns, allow_nan=False)
+
+
+def test_columns_of_each_completion_under_both_profiles() -> None:
+    trainer = Trainer(AtomWorldReward("paper", workers=1))
+    answers = [tagged(cif()), tagged(INPUT), "nothing", tagged(cif())]
+    try:
+        trainer(answers, target=[cif(), cif(), cif(), "no crystal"])
+    finally:
+        trainer.function.close()
+    paper = verify(INPUT, cif(), profile="paper").success_paper
+    assert trainer.columns["atomworld_paper/success_paper"] == [True, paper, False, None]
+    assert trainer.columns["atomworld_paper/copied"] == [False, True, False, None]
+    assert trainer.metrics["atomworld/copied"] == pytest.approx(1 / 3)
+    json.dumps(trainer.columns, allow_nan=False)
+
+
+def test_a_column_that_was_not_asked_for_is_not_there(shaped: AtomWorldReward) -> None:
+    trainer = Trainer(shaped)
+    record = verify(INPUT, cif(), structure=INPUT).baseline
+    assert record is not None
+    trainer([tagged(cif())], structure=None, baseline=[record.to_json()])
+    assert set(trainer.columns) == {f"atomworld_shaped/{name}" for name in ("task_id", "verdict", "max_displacement")}
+    assert "atomworld/copied" not in trainer.metrics
+
+
+def test_columns_do_not_need_metrics(shaped: AtomWorldReward) -> None:
+    columns: dict[str, list[Any]] = {}
+    shaped(completions=[tagged(INPUT)], target=[cif()], structure=[INPUT], log_extra=columns.__setitem__)
+    assert columns["atomworld_shaped/copied"] == [True]
 
 
 @pytest.mark.parametrize("scheme", ["shaped", "paper"])

@@ -50,6 +50,8 @@ def test_every_sample_is_kept_with_its_verdict(run: Path) -> None:
         assert sample["action"] in ("change", "remove", "add")
         assert (sample["reward"] == 0.0) == (sample["verdict"] == "no_cif")
         assert 1 <= sample["tokens"] <= 3
+        assert sample["copied"] is False
+        assert sample["success_paper"] is None  # the scheme does not need it, and nobody asked
     assert not list((run / "samples").glob("*.partial"))
 
 
