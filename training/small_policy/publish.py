@@ -106,7 +106,7 @@ def publish(
     run_folder.replace_text(fresh / README, readme(card))
     shutil.rmtree(out, ignore_errors=True)
     fresh.rename(out)
-    stdout.print((out / README).read_text(encoding="utf-8"), markup=False)
+    stdout.print((out / README).read_text(encoding="utf-8"), markup=False, soft_wrap=True)
 
 
 def _figures(found: Check) -> dict[str, Any]:
