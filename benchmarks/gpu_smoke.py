@@ -29,9 +29,11 @@ PACKAGES = ("atomworld-env", "torch", "transformers", "trl", "accelerate", "vllm
 # What differs from the recipe: on a GPU, and in small on a CPU.
 ON_GPU = ["--use_cpu", "false", "--bf16", "true", "--dataloader_pin_memory", "true"]
 IN_SMALL = ["--max_steps", "2", "--num_generations", "4", "--per_device_train_batch_size", "8", "--reward_workers", "1"]
+# Edits that the small policy does not master, so that its answers differ in reward and gradients are not zero.
+HARD_EDITS = ["--actions", "add", "move"]
 SMALL_POLICY = {
-    False: ["--max_steps", "8", "--heldout_tasks", "10", *ON_GPU],
-    True: ["--heldout_tasks", "2", *IN_SMALL],
+    False: ["--max_steps", "8", "--heldout_tasks", "10", *HARD_EDITS, *ON_GPU],
+    True: ["--heldout_tasks", "2", *HARD_EDITS, *IN_SMALL],
 }
 ALL_EDITS_BUT_SUPER_CELL = (
     "change", "remove", "add", "insert_between", "swap", "delete_below", "move", "move_towards", "rotate_around",
