@@ -77,6 +77,8 @@ def test_options_and_files_named_in_the_text_exist() -> None:
         "--min-sites",
         "--max-sites",
         "--schemes",
+        "--seeds",
+        "--steps",
         "--split",
         "--per-action",
         "--policy",
