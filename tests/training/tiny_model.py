@@ -40,15 +40,22 @@ def save_tiny_model(folder: Path, *, seed: int = 0, context: int = 512) -> Path:
     end. So groups differ in reward, and training moves the weights.
     """
     words = ["<pad>", "<end>", "<user>", "<system>", "<assistant>", "word", CIF.format(a=4), CIF.format(a=5)]
+    return _save(folder, words, r"<[a-z]+>|[^\s<]+|\s+", "<end>", CHAT_TEMPLATE, context, seed)
+
+
+def _save(
+    folder: Path, words: Sequence[str], pieces: str, end: str, chat_template: str, context: int, seed: int
+) -> Path:
+    """A model whose tokens are these words, and its tokenizer, which cuts a text into such pieces."""
     tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="word"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"<[a-z]+>|[^\s<]+|\s+"), behavior="isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pieces), behavior="isolated")
     tokenizer.decoder = decoders.Fuse()
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token="<pad>",
-        eos_token="<end>",
+        eos_token=end,
         unk_token="word",
-        chat_template=CHAT_TEMPLATE,
+        chat_template=chat_template,
         model_max_length=context,
     )
     _tiny_network(len(words), context, seed).save_pretrained(folder)
@@ -83,17 +90,5 @@ def save_tool_model(folder: Path, calls: Sequence[str], *, seed: int = 0, contex
     markup = [*turns, "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
     whole = [f"<tool_call>\n{call}\n</tool_call>" for call in calls]
     words = [*markup, *whole]
-    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="word"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"<[|/a-z_]+>|\n|[^\s<]+| +"), behavior="isolated")
-    tokenizer.decoder = decoders.Fuse()
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="<pad>",
-        eos_token="<|im_end|>",
-        unk_token="word",
-        chat_template=qwen3_chat_template,
-        model_max_length=context,
-    )
-    _tiny_network(len(words), context, seed).save_pretrained(folder)
-    fast.save_pretrained(folder)
-    return folder
+    pieces = r"<[|/a-z_]+>|\n|[^\s<]+| +"
+    return _save(folder, words, pieces, "<|im_end|>", qwen3_chat_template, context, seed)
