@@ -7,6 +7,10 @@ WORKERS ?= 2
 # Tasks of each edit, and how many of those the slower baselines get the paper profile for.
 PER_ACTION ?= 250
 PAPER_PER_ACTION ?= 20
+# Steps of the short GRPO run of the small policy, and test tasks of each edit before and after. 0 steps leave training
+# out, and with it PyTorch.
+GRPO_STEPS ?= 40
+COMPARE_PER_ACTION ?= 50
 
 BIN := $(VENV)/bin
 ATOMWORLD := $(BIN)/atomworld
@@ -14,9 +18,16 @@ BASELINES := random_edit wrong_site mirrored scaled shifted empty garbage \
 	cartesian_by_lengths listed_copy in_cell_neighbours
 EVALUATE := $(ATOMWORLD) evaluate --suite $(RUNS)/atommotor --per-action $(PER_ACTION) --workers $(WORKERS) --resume
 
-.PHONY: run test test-slow lint docs benchmark clean
+# The cells that the small policy can read, on the test split.
+SMALL_ACTIONS := change,remove,swap,add
+SMALL_TASKS := $(RUNS)/small-tasks-$(COMPARE_PER_ACTION)
+GRPO := $(RUNS)/grpo-$(GRPO_STEPS)
 
-run: $(VENV)/.core ## the suite, all baselines, the table of results
+.PHONY: run baselines train test test-slow lint docs benchmark clean
+
+run: baselines $(if $(filter-out 0,$(GRPO_STEPS)),train) ## the baselines, then a short training of the small policy
+
+baselines: $(VENV)/.core ## the suite, all baselines, the table of results
 	$(ATOMWORLD) generate --suite atommotor --out $(RUNS)/atommotor
 	@for policy in oracle noop; do \
 		$(EVALUATE) --policy $$policy --out $(RUNS)/$$policy --profile both || exit $$?; \
@@ -26,6 +37,15 @@ run: $(VENV)/.core ## the suite, all baselines, the table of results
 			|| exit $$?; \
 	done
 	@$(ATOMWORLD) table $(addprefix $(RUNS)/,oracle noop $(BASELINES)) --out $(RUNS)/table.txt
+
+train: $(VENV)/.train ## a short GRPO run of the small policy, before and after on unseen crystals
+	@test -e $(SMALL_TASKS)/tasks.jsonl || $(ATOMWORLD) generate --actions $(SMALL_ACTIONS) \
+		--min-sites 2 --max-sites 6 --cif-style compact --per-action $(COMPARE_PER_ACTION) --out $(SMALL_TASKS)
+	@test -e $(GRPO)/model.safetensors || $(BIN)/python -m training.grpo --config training/recipes/cpu_small.yaml \
+		--max_steps $(GRPO_STEPS) --heldout_tasks 0 --logging_steps 10 --output_dir $(GRPO) \
+		$$(test ! -d $(GRPO) || echo --resume_from_checkpoint last)
+	@$(BIN)/python -m training.compare hf:small $(GRPO) --suite $(SMALL_TASKS) --prompt short --max-new-tokens 224 \
+		--batch-size 50 --workers $(WORKERS) --out $(GRPO)-compared --resume
 
 test: $(VENV)/.dev ## the quick tests
 	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal
@@ -49,8 +69,12 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+$(VENV)/.train: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.train
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,train]'
 	touch $@
 
 clean: ## the virtual environment, the results and compiled code
