@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from atomworld_env.evaluation.run import stored_results
+from atomworld_env.evaluation.records import stored_results
 
 MOST_DIFFERENCE = 1e-3
 """Of max_dist on accepted answers, in units of (V/N)^(1/3)."""

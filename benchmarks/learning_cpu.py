@@ -27,7 +27,8 @@ import numpy as np
 import typer
 
 from atomworld_env.evaluation.paired import clustered_interval
-from atomworld_env.evaluation.run import Record, evaluate
+from atomworld_env.evaluation.records import Record
+from atomworld_env.evaluation.run import evaluate
 from atomworld_env.policies.local_model import Decoding, load_local_model
 from atomworld_env.prompts.prompt import load_template
 from atomworld_env.tasks.sampler_config import SamplerConfig

@@ -19,7 +19,8 @@ import typer
 from atomworld_env.cli.console import action_names, default_workers, progress_bar, run, stdout, writable_folder
 from atomworld_env.cli.options import ActionsOption, JsonOption, OutFolderOption, PromptOption, WorkersOption
 from atomworld_env.evaluation.paired import PROFILES, PairedRow, compare_runs, paired_table
-from atomworld_env.evaluation.run import RESULTS, Record, evaluate, stored_results
+from atomworld_env.evaluation.records import RESULTS, Record, stored_results
+from atomworld_env.evaluation.run import evaluate
 from atomworld_env.policies.baselines import load_policy
 from atomworld_env.policies.local_model import PREFIX, Decoding, load_local_model
 from atomworld_env.policies.policy import Policy

@@ -23,9 +23,11 @@ class RunConfig:
 
     Attributes:
         policy: name of the policy.
+        settings: of the policy, plain JSON values (sampling, server, limits).
         suite: name of the suite.
         fingerprint: of the tasks that are run.
         tasks: how many.
+        samples: answers to each task.
         profile: strict, paper or both.
         paper_per_action: tasks of each edit that get the paper profile too; None for all of them.
         tolerance: Å, strict profile.
@@ -38,9 +40,11 @@ class RunConfig:
     """
 
     policy: str
+    settings: dict[str, Any]
     suite: str
     fingerprint: str
     tasks: int
+    samples: int
     profile: str
     paper_per_action: int | None
     tolerance: float
@@ -54,7 +58,9 @@ class RunConfig:
 
 def manifest_of(config: RunConfig) -> dict[str, Any]:
     """The configuration with the versions it runs on."""
-    return {"config": asdict(config), "versions": _versions()}
+    # Through JSON, so that a stored one compares equal: tuples are lists there.
+    stored: dict[str, Any] = json.loads(json.dumps({"config": asdict(config), "versions": _versions()}))
+    return stored
 
 
 def _versions() -> dict[str, str]:

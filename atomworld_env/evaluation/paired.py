@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 from scipy.stats import t as student
 
 from atomworld_env.errors import UsageError
-from atomworld_env.evaluation.run import Record
+from atomworld_env.evaluation.records import Record
 from atomworld_env.evaluation.summary import Share
 
 PROFILES = {"strict": "success", "paper": "success_paper"}

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from atomworld_env.envs.atomworld import AtomWorldEnv
-from atomworld_env.errors import UsageError
+from atomworld_env.evaluation.journal import Journal
 from atomworld_env.evaluation.manifest import RunConfig, start_folder
-from atomworld_env.evaluation.stepping import OUTCOME_KEYS, Attempt, Notify, step_all
-from atomworld_env.policies.policy import Policy, Question
+from atomworld_env.evaluation.records import (
+    RECORD_KEYS,
+    RESULTS,
+    Record,
+    append_line,
+    drop_cut_line,
+    keep_tasks,
+    place,
+    read_results,
+)
+from atomworld_env.evaluation.stepping import Attempt, Notify, Outcome, step_all
+from atomworld_env.policies.policy import AnyPolicy, Failure, Question, Reply, replies_of, settings_of
 from atomworld_env.prompts.prompt import PromptTemplate
 from atomworld_env.tasks.suite import Suite
 
-RESULTS = "results.jsonl"
-
-Record = dict[str, Any]
-"""One line of a run: task, answer, reward, verdicts."""
+ROUNDS = 2
+"""Times that a question is asked whose answer the machinery failed to bring. A policy that talks to a server tries more
+often by itself; the second round comes when all others are answered, and a server may have recovered."""
 
 
 def evaluate(
-    policy: Policy,
+    policy: AnyPolicy,
     suite: Suite,
     folder: Path,
     *,
+    samples: int = 1,
     profile: str = "both",
     paper_per_action: int | None = None,
     tolerance: float = 0.1,
@@ -44,10 +54,13 @@ def evaluate(
 ) -> list[Record]:
     """Run a policy over a suite and return all lines of the run, in the order of the tasks.
 
-    A line is appended to ``results.jsonl`` as soon as its step has ended. With `resume`, tasks that have a line are
-    not asked again; a line that was cut off when the run was killed is dropped and its task asked again.
+    A reply is on disk as soon as it comes, its line in ``results.jsonl`` as soon as its step has ended. Where the
+    machinery fails (:class:`~atomworld_env.policies.policy.Failure`) there is no line: the failure goes to
+    ``failures.jsonl`` and the question is asked once more at the end, and again with `resume`. With `resume`, what has a
+    line is not asked again; a line that was cut off when the run was killed is dropped.
 
     Args:
+        samples: answers to each task.
         paper_per_action: compute the paper profile for the first so many tasks of each edit only.
 
     Raises:
@@ -57,9 +70,11 @@ def evaluate(
     AtomWorldEnv(profile=profile, reward_scheme=reward_scheme, tolerance=tolerance, engine=engine)
     config = RunConfig(
         policy=policy.name,
+        settings=settings_of(policy),
         suite=suite.name,
         fingerprint=suite.fingerprint,
         tasks=len(suite.tasks),
+        samples=samples,
         profile=profile,
         paper_per_action=paper_per_action,
         tolerance=tolerance,
@@ -71,10 +86,13 @@ def evaluate(
         seed=seed,
     )
     start_folder(folder, config, resume=resume)
+    keep_tasks(folder, suite)
     path = folder / RESULTS
     drop_cut_line(path)
-    records = {record["index"]: record for record in read_results(path)} if path.exists() else {}
-    attempts = _attempts(policy, suite, template, records, profile, paper_per_action)
+    records = {place(record): record for record in read_results(path)} if path.exists() else {}
+    asked = _asked(suite, template, samples, profile, paper_per_action)
+    waiting = [one for one in asked if one.place not in records]
+    journal = Journal(folder)
     arguments = {
         "tolerance": tolerance,
         "reward_scheme": reward_scheme,
@@ -83,52 +101,87 @@ def evaluate(
         "prompt": template,
     }
     outcomes = step_all(
-        attempts,
-        workers=min(workers, len(suite.tasks) - len(records)),  # none where nothing is left to do
+        _attempts(policy, waiting, journal),
+        workers=min(workers, len(waiting)),  # none where nothing is left to do
         time_limit=time_limit,
         arguments=arguments,
         with_paper=profile != "strict" and paper_per_action != 0,
     )
-    # Closed, so that the workers end with a Ctrl-C or an error here, too.
-    with closing(outcomes), path.open("a", encoding="utf-8", newline="\n") as file:
-        for attempt, outcome in outcomes:
-            record = _record(attempt, outcome, template)
-            file.write(json.dumps(record, ensure_ascii=True) + "\n")
-            file.flush()
-            records[attempt.index] = record
-            if progress is not None:
-                progress(len(records), len(suite.tasks))
-    return [records[index] for index in sorted(records)]
+    finished = False
+    try:
+        # Closed, so that the workers end with a Ctrl-C or an error here, too.
+        with closing(outcomes), path.open("a", encoding="utf-8", newline="\n") as file:
+            for attempt, outcome in outcomes:
+                record = _record(attempt, outcome, template)
+                append_line(file, record)
+                records[place(record)] = record
+                if progress is not None:
+                    progress(len(records), len(asked))
+        finished = True
+    finally:
+        journal.close(finished=finished)
+    return [records[key] for key in sorted(records)]
 
 
-def _attempts(
-    policy: Policy,
-    suite: Suite,
-    template: PromptTemplate,
-    done: dict[int, Record],
-    profile: str,
-    paper_per_action: int | None,
-) -> Iterator[Attempt]:
+@dataclass(frozen=True)
+class _Asked:
+    index: int
+    question: Question
+    with_paper: bool
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.index, self.question.sample
+
+
+def _asked(
+    suite: Suite, template: PromptTemplate, samples: int, profile: str, paper_per_action: int | None
+) -> list[_Asked]:
+    """All that a run asks, the first sample of every task before the second of any."""
     seen: Counter[str] = Counter()
-    waiting: list[tuple[int, bool]] = []
+    first = []
     for index, task in enumerate(suite.tasks):
         with_paper = profile != "strict" and (paper_per_action is None or seen[task.action] < paper_per_action)
         seen[task.action] += 1
-        if index not in done:
-            waiting.append((index, with_paper))
-    questions = [
-        Question(suite.tasks[index], template.messages(suite.tasks[index].structure, suite.tasks[index].prompt))
-        for index, _ in waiting
+        first.append((index, Question(task, template.messages(task.structure, task.prompt)), with_paper))
+    return [
+        _Asked(index, Question(question.task, question.messages, sample), with_paper)
+        for sample in range(samples)
+        for index, question, with_paper in first
     ]
-    for (index, with_paper), answer in zip(waiting, policy.answers(questions), strict=True):
-        yield Attempt(index, suite.tasks[index], answer, with_paper)
 
 
-def _record(attempt: Attempt, outcome: dict[str, Any], template: PromptTemplate) -> Record:
-    task = attempt.task
+def _attempts(policy: AnyPolicy, waiting: list[_Asked], journal: Journal) -> Iterator[Attempt]:
+    """What is to be stepped: replies that came before a kill, then new ones; failures are asked once more at the end."""
+    by_place = {one.place: one for one in waiting}
+    earlier = {key: reply for key, reply in journal.earlier_replies() if key in by_place}
+    for key, reply in earlier.items():
+        yield _attempt(by_place[key], reply)
+    unanswered = [one for one in waiting if one.place not in earlier]
+    for _ in range(ROUNDS):
+        failed = []
+        replies = replies_of(policy, [one.question for one in unanswered]) if unanswered else ()
+        for number, reply in replies:
+            one = unanswered[number]
+            if isinstance(reply, Failure):
+                journal.failure(one.index, one.question, reply)
+                failed.append(one)
+            else:
+                journal.reply(*one.place, reply)
+                yield _attempt(one, reply)
+        unanswered = failed
+
+
+def _attempt(one: _Asked, reply: Reply) -> Attempt:
+    return Attempt(one.index, one.question.task, reply.text, one.with_paper, one.question.sample, reply)
+
+
+def _record(attempt: Attempt, outcome: Outcome, template: PromptTemplate) -> Record:
+    task, reply = attempt.task, attempt.reply or Reply(attempt.answer)
     prompt = template.render(task.structure, task.prompt)
-    return {
+    values: dict[str, Any] = {
         "index": attempt.index,
+        "sample": attempt.sample,
         "task_id": task.task_id,
         "action": task.action,
         "structure_id": task.structure_id,
@@ -137,47 +190,10 @@ def _record(attempt: Attempt, outcome: dict[str, Any], template: PromptTemplate)
         "level": int(task.difficulty["level"]),
         "prompt_hash": hashlib.sha256(prompt.encode()).hexdigest()[:12],
         "answer": attempt.answer,
+        "truncated": reply.truncated,
+        "prompt_tokens": reply.prompt_tokens,
+        "completion_tokens": reply.completion_tokens,
+        "latency": None if reply.seconds is None else round(reply.seconds, 3),
         **outcome,
     }
-
-
-def drop_cut_line(path: Path) -> None:
-    """Cut a file back to its last whole line, as it may end in the middle of one after a kill."""
-    if not path.exists():
-        return
-    with path.open("rb+") as file:
-        content = file.read()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            file.truncate(whole)
-
-
-def read_results(path: Path) -> Iterable[Record]:
-    """The lines of a run.
-
-    Raises:
-        UsageError: naming file and line, if one is broken.
-    """
-    needed = {"index", "action", "orthogonal", *OUTCOME_KEYS}
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                record = json.loads(line)
-                missing = needed - set(record)
-            except (ValueError, TypeError, RecursionError) as error:
-                raise UsageError(f"{path}, line {number}: not JSON ({error}); delete the line and --resume") from None
-            if missing:
-                raise UsageError(f"{path}, line {number}: lacks {sorted(missing)[0]}; delete the line and --resume")
-            yield record
-
-
-def stored_results(folder: Path) -> Sequence[Record]:
-    """All lines of a stored run, in the order of the tasks.
-
-    Raises:
-        UsageError: if the folder holds no run.
-    """
-    path = folder / RESULTS
-    if not path.is_file():
-        raise UsageError(f"{folder} holds no run (no {RESULTS}); make one with `atomworld evaluate`")
-    return sorted(read_results(path), key=lambda record: record["index"])
+    return {key: values[key] for key in RECORD_KEYS}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from math import isfinite
 from typing import Any
 
+from atomworld_env.policies.policy import Reply
 from atomworld_env.tasks.task import Task
-from rewards import worker
+from rewards import verify, worker
 from rewards.worker_process import DEFAULT_MEMORY_LIMIT
 from rewards.worker_verification import warm_up as warm_up_verification
 from rewards.workers import TaskTimeout, WorkerLost, Workers
@@ -27,12 +28,16 @@ class Attempt:
         task: the question.
         answer: the text that is stepped with.
         with_paper: whether the paper profile is computed too.
+        sample: which of the answers to this task it is.
+        reply: the answer with what is known about it; None where it is a text and no more.
     """
 
     index: int
     task: Task
     answer: str
     with_paper: bool
+    sample: int = 0
+    reply: Reply | None = None
 
 
 Outcome = dict[str, Any]
@@ -48,11 +53,22 @@ def step(task: Task, answer: str, with_paper: bool, **arguments: Any) -> Outcome
     environment = _environment(with_paper, **arguments)
     environment.reset(options={"task": task})
     _, reward, _, _, info = environment.step(answer)
+    verdict = environment.unwrapped.verdict
+    engine = arguments.get("engine", "fast")
     return outcome(
         reward=float(reward),
-        seconds=environment.unwrapped.verdict.seconds,
+        extraction=verdict.extraction,
+        length_scale=verdict.length_scale,
+        seconds=verdict.seconds,
+        floor_paper=_copy_passes(task.structure, task.target, engine) if with_paper else None,
         **{key: info.get(key) for key in _INFO_KEYS},
     )
+
+
+@lru_cache(maxsize=64)
+def _copy_passes(structure: str, target: str, engine: str) -> bool:
+    """Whether the unchanged input passes the paper profile; kept, as a task may have many answers."""
+    return bool(verify(f"<cif>\n{structure}\n</cif>", target, profile="paper", engine=engine).success_paper)
 
 
 def warm_up(with_paper: bool, **arguments: Any) -> None:
@@ -75,7 +91,7 @@ _INFO_KEYS = (
     "verdict_strict", "success", "max_displacement", "verdict_paper", "success_paper", "rmsd", "max_dist", "message",
 )  # fmt: skip
 
-OUTCOME_KEYS = ("reward", *_INFO_KEYS, "seconds")
+OUTCOME_KEYS = ("reward", *_INFO_KEYS, "length_scale", "extraction", "floor_paper", "seconds")
 """The keys of every outcome."""
 
 

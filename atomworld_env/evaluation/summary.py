@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from scipy.stats import binomtest
 
-from atomworld_env.evaluation.run import Record
+from atomworld_env.evaluation.records import Record
 
 UNDECIDED = ("timeout", "worker_lost")
 

@@ -175,7 +175,7 @@ def write_parquet(tasks: Iterable[Task], path: Path) -> None:
     import pyarrow.parquet
 
     rows = [task.to_json() for task in tasks]
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path, compression="zstd")
 
 
 def read_parquet(path: Path) -> Iterator[Task]:

@@ -14,7 +14,8 @@ import pytest
 
 from atomworld_env.errors import UsageError
 from atomworld_env.evaluation import stepping
-from atomworld_env.evaluation.run import RESULTS, drop_cut_line, evaluate, stored_results
+from atomworld_env.evaluation.records import RESULTS, drop_cut_line, stored_results
+from atomworld_env.evaluation.run import evaluate
 from atomworld_env.evaluation.stepping import Attempt, step, step_all
 from atomworld_env.policies.baselines import load_policy
 from atomworld_env.prompts.prompt import default_template

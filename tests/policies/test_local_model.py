@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from atomworld_env.cli.app import app
 from atomworld_env.evaluation.manifest import read_manifest
-from atomworld_env.evaluation.run import stored_results
+from atomworld_env.evaluation.records import stored_results
 from atomworld_env.policies.by_name import policy_by_name
 from atomworld_env.policies.local_model import Decoding, LocalModel, load_local_model
 from atomworld_env.policies.policy import Question
