@@ -77,5 +77,3 @@ def failures_left(folder: Path, answered: set[tuple[int, int]]) -> dict[str, int
         if place not in answered:
             left[kind] = left.get(kind, 0) + 1
     return left
-
-

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from atomworld_env.errors import UsageError
+from atomworld_env.prompts.prompt import PromptTemplate
 
 MANIFEST = "manifest.json"
 
@@ -56,10 +57,12 @@ class RunConfig:
     seed: int
 
 
-def manifest_of(config: RunConfig) -> dict[str, Any]:
-    """The configuration with the versions it runs on."""
+def manifest_of(config: RunConfig, template: PromptTemplate) -> dict[str, Any]:
+    """The configuration with the versions it runs on and the prompt's template in full."""
     # Through JSON, so that a stored one compares equal: tuples are lists there.
-    stored: dict[str, Any] = json.loads(json.dumps({"config": asdict(config), "versions": _versions()}))
+    stored: dict[str, Any] = json.loads(
+        json.dumps({"config": asdict(config), "versions": _versions(), "prompt": asdict(template)})
+    )
     return stored
 
 
@@ -73,14 +76,14 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def start_folder(folder: Path, config: RunConfig, *, resume: bool) -> None:
+def start_folder(folder: Path, config: RunConfig, template: PromptTemplate, *, resume: bool) -> None:
     """Write the manifest of a new run, or check that a resumed one is the same.
 
     Raises:
         UsageError: if the folder holds another run, or cannot be written.
     """
     path = folder / MANIFEST
-    wanted = manifest_of(config)
+    wanted = manifest_of(config, template)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
@@ -103,13 +106,14 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         raise UsageError(f"{folder} holds no run (no {MANIFEST}); make one with `atomworld evaluate`") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not readable: {error}; delete the folder and evaluate anew") from None
-    if not isinstance(manifest, dict) or "policy" not in (manifest.get("config") or ()):
-        raise UsageError(f"{path} is not the manifest of a run; delete the folder and evaluate anew")
+    config = manifest.get("config") if isinstance(manifest, dict) else None
+    if not isinstance(config, dict) or any(field.name not in config for field in fields(RunConfig)):
+        raise UsageError(f"{path} is not the manifest of a run of this version; delete the folder and evaluate anew")
     return manifest
 
 

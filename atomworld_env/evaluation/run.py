@@ -56,8 +56,8 @@ def evaluate(
 
     A reply is on disk as soon as it comes, its line in ``results.jsonl`` as soon as its step has ended. Where the
     machinery fails (:class:`~atomworld_env.policies.policy.Failure`) there is no line: the failure goes to
-    ``failures.jsonl`` and the question is asked once more at the end, and again with `resume`. With `resume`, what has a
-    line is not asked again; a line that was cut off when the run was killed is dropped.
+    ``failures.jsonl`` and the question is asked once more at the end, and again with `resume`. With `resume`, what has
+    a line is not asked again; a line that was cut off when the run was killed is dropped.
 
     Args:
         samples: answers to each task.
@@ -85,7 +85,7 @@ def evaluate(
         time_limit=time_limit,
         seed=seed,
     )
-    start_folder(folder, config, resume=resume)
+    start_folder(folder, config, template, resume=resume)
     keep_tasks(folder, suite)
     path = folder / RESULTS
     drop_cut_line(path)
@@ -152,11 +152,11 @@ def _asked(
 
 
 def _attempts(policy: AnyPolicy, waiting: list[_Asked], journal: Journal) -> Iterator[Attempt]:
-    """What is to be stepped: replies that came before a kill, then new ones; failures are asked once more at the end."""
+    """What is to be stepped: replies that came before a kill, then new ones; what failed is asked once more."""
     by_place = {one.place: one for one in waiting}
     earlier = {key: reply for key, reply in journal.earlier_replies() if key in by_place}
-    for key, reply in earlier.items():
-        yield _attempt(by_place[key], reply)
+    for key, kept in earlier.items():
+        yield _attempt(by_place[key], kept)
     unanswered = [one for one in waiting if one.place not in earlier]
     for _ in range(ROUNDS):
         failed = []
