@@ -36,7 +36,10 @@ def train(model: Path, folder: Path, *options: str) -> Any:
 @pytest.fixture(scope="module")
 def run(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
-    train(model, folder, "--max_steps", "4", "--log_completions", "true", "--num_completions_to_print", "0")
+    train(
+        model, folder, "--max_steps", "4", "--log_completions", "true", "--num_completions_to_print", "0",
+        "--report_to", "tensorboard",
+    )  # fmt: skip
     return folder
 
 
@@ -53,6 +56,25 @@ def test_every_sample_is_kept_with_its_verdict(run: Path) -> None:
         assert sample["copied"] is False
         assert sample["success_paper"] is None  # the scheme does not need it, and nobody asked
     assert not list((run / "samples").glob("*.partial"))
+
+
+def test_the_curves_that_matter_are_in_tensorboard(run: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    (events,) = {path.parent for path in run.rglob("events.out.tfevents.*")}
+    curves = EventAccumulator(str(events))
+    curves.Reload()
+    names = set(curves.Tags()["scalars"])
+    assert {
+        f"train/atomworld/{name}" for name in ("success_strict", "copied", "parsable", "reward_share", "zero_spread")
+    } <= names
+    assert {
+        "train/completions/clipped_ratio",
+        "eval/success_strict",
+        "eval/success_strict/change",
+        "eval/copied",
+    } <= names
+    assert [event.step for event in curves.Scalars("train/atomworld/parsable")] == [1, 2, 3, 4]
 
 
 def test_a_group_shares_its_task(run: Path) -> None:
