@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from atomworld_env.cli import audit, console, evaluate, generate, rescore, sample, score
+from atomworld_env.cli import audit, console, evaluate, generate, published, rescore, sample, score
 
 app = typer.Typer(
     help="Tasks in which a language model edits a crystal structure, verified and rewarded.",
@@ -21,6 +21,8 @@ app.command(epilog=evaluate.TABLE_EXAMPLES)(evaluate.table)
 app.command()(evaluate.policies)
 app.command(epilog=rescore.EXAMPLES)(rescore.rescore)
 app.command(epilog=score.EXAMPLES)(score.score)
+app.command("import", epilog=published.IMPORT_EXAMPLES)(published.import_published)
+app.command("export", epilog=published.EXPORT_EXAMPLES)(published.export_suite)
 app.command(epilog=audit.EXAMPLES)(audit.audit)
 
 

@@ -31,11 +31,18 @@ TOLERANCE = 0.1
 LEVELS = 5
 
 
-def difficulty(action: Action, crystal: Crystal, params: Params, target: Crystal) -> dict[str, float]:
-    """The counts (`sites`, `obliqueness` in degrees, `lever` in Å, `precision` in digits), `score` and `level`."""
+def difficulty(
+    action: Action, crystal: Crystal, params: Params, target: Crystal, *, lever: float | None = None
+) -> dict[str, float]:
+    """The counts (`sites`, `obliqueness` in degrees, `lever` in Å, `precision` in digits), `score` and `level`.
+
+    Args:
+        lever: in Å, where the parameters are not known; else the action measures it.
+    """
     sites = len(target)
     obliqueness = max(abs(angle - 90.0) for angle in crystal.cell[3:])
-    lever = action.lever(crystal, params)
+    if lever is None:
+        lever = action.lever(crystal, params)
     precision = log10(max(target.cell[:3]) / TOLERANCE)
     score = 0.4 * _clip(log(sites) / log(MOST_SITES))
     if action.cartesian:

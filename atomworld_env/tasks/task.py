@@ -15,6 +15,9 @@ from atomworld_env.structures.cif import read_p1_cif
 from atomworld_env.structures.crystal import TARGET_DECIMALS, Crystal
 from rewards import Baseline, TargetError, prepare_target
 
+PUBLISHED = "published"
+"""`version` of a task that was read from the benchmark's own files: instruction and target are as stored there."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -23,7 +26,7 @@ class Task:
     Attributes:
         task_id: name of the edit and a hash of structure, parameters and version.
         action: name of the edit.
-        params: the parameters of the edit, machine readable.
+        params: the parameters of the edit, machine readable; empty for a published task whose wording is not known.
         prompt: the instruction in plain English.
         structure: the input CIF exactly as it is shown.
         target: CIF of the ground truth, coordinates with 8 decimals.
@@ -33,7 +36,7 @@ class Task:
         seed: with `structure_id` and `action`, makes the same task again.
         suite: the suite it belongs to, or "".
         split: train, validation or test.
-        version: of the generator and the pool.
+        version: of the generator and the pool, or :data:`PUBLISHED`.
         baseline: how the unchanged input scores under the strict profile.
     """
 
@@ -55,12 +58,15 @@ class Task:
     @cached_property
     def crystal(self) -> Crystal:
         """The input structure, sites in file order."""
-        return read_p1_cif(self.structure)
+        return self._read(self.structure)
 
     @cached_property
     def target_crystal(self) -> Crystal:
         """The ground truth, sites in file order."""
-        return read_p1_cif(self.target)
+        return self._read(self.target)
+
+    def _read(self, cif: str) -> Crystal:
+        return crystal_of(cif) if self.version == PUBLISHED else read_p1_cif(cif)
 
     def to_json(self) -> dict[str, Any]:
         """A dictionary of plain JSON values, always with the same keys in the same order."""
@@ -97,6 +103,22 @@ class Task:
         return cls(**values)
 
 
+def crystal_of(cif: str) -> Crystal:
+    """The crystal of a published CIF: sites in file order where it lists them all, symmetry carried out otherwise.
+
+    Raises:
+        TargetError: if it cannot be read as one ordered crystal.
+    """
+    arrangement = prepare_target(cif).arrangement
+    try:
+        listed = read_p1_cif(cif)
+    except ValueError:
+        listed = None
+    if listed is not None and listed.composition == arrangement.element_counts:
+        return listed
+    return Crystal(arrangement.cell, arrangement.species, arrangement.frac)
+
+
 def _as_written(value: Any) -> Any:
     """The value as it was before a reader of JSON or Parquet touched it.
 
@@ -120,7 +142,8 @@ def usable(task: Task) -> Task:
     if task.action not in ACTIONS:
         raise ValueError(f"unknown action {task.action!r}; choose from {', '.join(ACTIONS)}")
     try:
-        ACTIONS[task.action].instruction(task.params)
+        if task.params or task.version != PUBLISHED:
+            ACTIONS[task.action].instruction(task.params)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"the parameters do not fit {task.action} ({type(error).__name__}: {error})") from None
     if not isinstance(task.difficulty.get("level"), int | float):
@@ -175,6 +198,9 @@ def write_parquet(tasks: Iterable[Task], path: Path) -> None:
     import pyarrow.parquet
 
     rows = [task.to_json() for task in tasks]
+    if rows and not any(row["params"] for row in rows):
+        # Parquet knows no structure without a field; null parameters are dropped when the task is read.
+        rows = [row | {"params": {"index": None}} for row in rows]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path, compression="zstd")
 
 
