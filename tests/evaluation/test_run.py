@@ -172,6 +172,27 @@ def test_kill_minus_nine_loses_no_finished_line(small_suite_folder: Path, small_
     assert stable(list(stored_results(tmp_path / "killed"))) == stable(whole)
 
 
+@pytest.mark.slow
+def test_killed_in_the_middle_of_2500_tasks_and_resumed_it_is_the_same_run(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "atomworld_env.cli.app"]
+    subprocess.run([*line, "generate", "--out", tmp_path / "suite"], check=True, capture_output=True)
+    arguments = ["evaluate", "--policy", "random_edit", "--suite", tmp_path / "suite", "--profile", "strict", "--out"]
+    killed = [*line, *arguments, tmp_path / "killed"]
+    path = tmp_path / "killed" / RESULTS
+    for lines in (400, 1100):
+        resume = ["--resume"] if path.exists() else []
+        process = subprocess.Popen([*killed, *resume], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not (path.exists() and path.read_bytes().count(b"\n") >= lines):
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        assert lines <= path.read_bytes().count(b"\n") < 2500
+    subprocess.run([*killed, "--resume"], check=True, capture_output=True)
+    subprocess.run([*line, *arguments, tmp_path / "whole"], check=True, capture_output=True)
+    assert len(path.read_bytes().splitlines()) == 2500
+    assert stable(stored_results(tmp_path / "killed")) == stable(stored_results(tmp_path / "whole"))
+
+
 def test_a_worker_that_dies_or_runs_out_of_memory_is_named_and_the_rest_go_on(
     small_suite: Suite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
