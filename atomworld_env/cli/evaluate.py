@@ -52,6 +52,8 @@ Examples:
 
   atomworld table runs/oracle runs/noop
 
+  atomworld table runs/qwen --published
+
   atomworld table runs/noop --json
 """
 
@@ -134,16 +136,23 @@ def evaluate(
 
 def table(
     runs: Annotated[list[Path], typer.Argument(help="Folders written by `atomworld evaluate`.")],
+    published: Annotated[
+        bool, typer.Option("--published", help="Set the paper profile beside the published models, with its floor.")
+    ] = False,
     out: Annotated[Path | None, typer.Option("--out", help="Write the tables to this text file too.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Print stored runs under each other: success per edit under both profiles, oblique cells apart."""
+    from atomworld_env.cli.published import beside_published_models
     from atomworld_env.evaluation.manifest import read_manifest
     from atomworld_env.evaluation.run import stored_results
     from atomworld_env.evaluation.summary import comparison_tables, summarise
 
     if out is not None:
         writable_file(out)
+    if published:
+        beside_published_models(runs, out, json=json)
+        return
     summaries = {}
     for folder in runs:
         name = str(read_manifest(folder)["config"]["policy"])

@@ -1,14 +1,22 @@
-"""`atomworld import` and `atomworld export`: the published benchmark's own files, in and out."""
+"""The published benchmark: its files in (`atomworld import`) and out (`atomworld export`), its results beside ours."""
 
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from atomworld_env.cli.console import print_json, progress_bar, stdout, writable_file, writable_folder
+from atomworld_env.cli.console import (
+    print_json,
+    progress_bar,
+    stdout,
+    writable_file,
+    writable_folder,
+    write_tables,
+)
 from atomworld_env.cli.options import ActionsOption, JsonOption, OutFolderOption
 from atomworld_env.errors import UsageError
 
@@ -118,3 +126,26 @@ def export_suite(
         print_json({"records": len(tasks), "files": [str(file) for file in files]})
     else:
         stdout.print(f"{len(tasks)} records in {out}", highlight=False, soft_wrap=True)
+
+
+def beside_published_models(runs: Sequence[Path], out: Path | None, *, json: bool) -> None:
+    """Print stored runs beside the published models, and write the table to a file if one is given."""
+    from atomworld_env.evaluation.manifest import read_manifest
+    from atomworld_env.evaluation.published_results import beside_published, beside_tables
+    from atomworld_env.evaluation.records import stored_results
+    from atomworld_env.evaluation.statistics import RunStatistics, run_statistics
+
+    statistics: dict[str, RunStatistics] = {}
+    for folder in runs:
+        config = read_manifest(folder)["config"]
+        name = str(config["policy"])
+        statistics[name if name not in statistics else str(folder)] = run_statistics(stored_results(folder), config)
+    rows = beside_published(statistics)
+    if json:
+        print_json([row.to_json() for row in rows])
+        return
+    tables = beside_tables(rows)
+    for table in tables:
+        stdout.print(table)
+    if out is not None:
+        write_tables(out, tables)

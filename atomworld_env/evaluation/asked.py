@@ -55,24 +55,22 @@ def asked_tasks(
 
     Args:
         records: the lines of ``results.jsonl``.
-        config: of the manifest; `tasks`, `samples`, `profile` and `paper_per_action` are read. What is missing (in an
-            older run) is taken from the records.
+        config: of the manifest; `tasks`, `samples`, `profile` and `paper_per_action` are read. Without `tasks` only
+            what has a record is counted, without `samples` the most records that a task has.
         tasks: the tasks of the suite that the run was over, in its order, where it is at hand. Without them, tasks
             that have no record are still counted, but nobody knows of which edit they were.
     """
     answered: dict[int, list[Record]] = defaultdict(list)
-    for record in records:
-        answered[record["index"]].append(record)
-    most = max(map(len, answered.values()), default=0)
-    samples = max(int(config.get("samples") or 1), most)
-    number = max(int(config.get("tasks") or 0), len(answered), max(answered, default=-1) + 1)
-    if tasks is not None:
-        number = max(number, len(tasks))
+    for number, record in enumerate(records):
+        answered[record.get("index", number)].append(record)
+    samples = max(int(config.get("samples") or 1), max(map(len, answered.values()), default=1))
+    asked = len(tasks) if tasks is not None else config.get("tasks")
+    indices = sorted(answered if asked is None else {*answered, *range(int(asked))})
     limit = config.get("paper_per_action")
     wanted = config.get("profile", "both") != "strict"
     seen: Counter[str] = Counter()
     rows = []
-    for index in range(number):
+    for index in indices:
         task = tasks[index] if tasks is not None and index < len(tasks) else None
         row = _asked(index, answered.get(index, []), task, samples, wanted, limit, seen)
         rows.append(row)
@@ -104,7 +102,7 @@ def _asked(
     if records:
         first = records[0]
         cell = (first.get("n_sites"), first.get("orthogonal"), first.get("level"))
-        values = (first["action"], first["structure_id"], *cell)
+        values = (first["action"], first.get("structure_id", f"task {index}"), *cell)
         return AskedTask(*values, samples, tuple(records), with_paper, floor)
     # Of unknown edit: a structure of its own, and under `paper` only where all tasks were asked for it.
     return AskedTask(None, f"task {index}", None, None, None, samples, (), wanted and limit is None, None)

@@ -14,8 +14,8 @@ from scipy.stats import binomtest
 from scipy.stats import t as student
 
 from atomworld_env.errors import UsageError
+from atomworld_env.evaluation.intervals import Rate, rate_of
 from atomworld_env.evaluation.records import Record
-from atomworld_env.evaluation.summary import Share
 
 PROFILES = {"strict": "success", "paper": "success_paper"}
 """Key of the outcome in a record, by profile."""
@@ -28,18 +28,21 @@ class PairedRow:
     Attributes:
         action: name of the edit, or "all".
         profile: ``strict`` or ``paper``.
-        before, after: success rates over the tasks that both runs have a verdict for.
-        gained, lost: tasks right only after; tasks right only before.
+        before, after: success rates over the tasks that both runs have a verdict for; with several samples of each
+            task over all of them.
+        gained, lost: tasks right more often after; tasks right more often before. With one sample of each: right only
+            after, right only before.
         difference: after minus before.
         interval: 95 % interval of the difference, the tasks on one structure counted as one cluster; None with one
             cluster.
-        p_value: of McNemar's exact test that gains and losses are equally likely (McNemar 1947).
+        p_value: of McNemar's exact test that gains and losses are equally likely (McNemar 1947); with several samples
+            this is the sign test over tasks.
     """
 
     action: str
     profile: str
-    before: Share
-    after: Share
+    before: Rate
+    after: Rate
     gained: int
     lost: int
     difference: float
@@ -54,39 +57,54 @@ class PairedRow:
 def compare_runs(before: Sequence[Record], after: Sequence[Record]) -> list[PairedRow]:
     """A row for each edit and one for all, under each profile that both runs have.
 
+    With several samples of a task its share of right ones is compared; samples that were never answered are wrong.
+
     Raises:
         UsageError: if the runs are not over the same tasks.
     """
-    earlier = {record["task_id"]: record for record in before}
-    later = {record["task_id"]: record for record in after}
+    earlier, later = _by_task(before), _by_task(after)
     if earlier.keys() != later.keys():
         apart = len(earlier.keys() ^ later.keys())
         raise UsageError(f"the two runs differ in {apart} tasks; run both on the same suite with the same --per-action")
+    samples = tuple(max(map(len, run.values()), default=1) for run in (earlier, later))
     rows = []
     for profile, key in PROFILES.items():
-        pairs = [(record, later[name]) for name, record in earlier.items()]
-        pairs = [pair for pair in pairs if all(record[key] is not None for record in pair)]
-        actions = list(dict.fromkeys(record["action"] for record, _ in pairs))
-        rows += [_row(action, profile, [pair for pair in pairs if pair[0]["action"] == action]) for action in actions]
+        pairs = [(records, later[name]) for name, records in earlier.items()]
+        pairs = [pair for pair in pairs if all(record[key] is not None for records in pair for record in records)]
+        actions = list(dict.fromkeys(records[0]["action"] for records, _ in pairs))
+        for action in actions:
+            of_action = [pair for pair in pairs if pair[0][0]["action"] == action]
+            rows.append(_row(action, profile, of_action, samples))
         if pairs:
-            rows.append(_row("all", profile, pairs))
+            rows.append(_row("all", profile, pairs, samples))
     return rows
 
 
-def _row(action: str, profile: str, pairs: Sequence[tuple[Record, Record]]) -> PairedRow:
-    key = PROFILES[profile]
-    outcomes = [(bool(one[key]), bool(other[key])) for one, other in pairs]
-    gained, lost = outcomes.count((False, True)), outcomes.count((True, False))
-    changes = [after - before for before, after in outcomes]
+_Pair = tuple[list[Record], list[Record]]
+
+
+def _by_task(records: Sequence[Record]) -> dict[str, list[Record]]:
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(record["task_id"], []).append(record)
+    return found
+
+
+def _row(action: str, profile: str, pairs: Sequence[_Pair], samples: tuple[int, ...]) -> PairedRow:
+    structures = [records[0]["structure_id"] for records, _ in pairs]
+    right = [[sum(bool(record[PROFILES[profile]]) for record in pair[side]) for pair in pairs] for side in (0, 1)]
+    before, after = (rate_of(right[side], [samples[side]] * len(pairs), structures) for side in (0, 1))
+    changes = [new / samples[1] - old / samples[0] for old, new in zip(*right, strict=True)]
+    gained, lost = sum(change > 0 for change in changes), sum(change < 0 for change in changes)
     return PairedRow(
         action,
         profile,
-        Share(sum(before for before, _ in outcomes), len(outcomes)),
-        Share(sum(after for _, after in outcomes), len(outcomes)),
+        before,
+        after,
         gained,
         lost,
         float(np.mean(changes)),
-        clustered_interval(changes, [record["structure_id"] for record, _ in pairs]),
+        clustered_interval(changes, structures),
         float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0,
     )
 
@@ -128,12 +146,12 @@ def paired_table(rows: Sequence[PairedRow], profile: str, before: str, after: st
 
 
 CAPTION = (
-    "n tasks; rates with 95 % Wilson intervals; difference with a 95 % interval clustered by structure; + gained, "
-    "- lost; p of McNemar's exact test."
+    "n attempts; rates with 95 % intervals (Wilson, clustered where a structure occurs more than once); difference "
+    "with a 95 % interval clustered by structure; + gained, - lost; p of McNemar's exact test."
 )
 
 
-def _with_interval(share: Share) -> str:
+def _with_interval(share: Rate) -> str:
     low, high = share.interval or (0.0, 0.0)
     return f"{100 * (share.rate or 0):.1f} [{100 * low:.0f}, {100 * high:.0f}]"
 

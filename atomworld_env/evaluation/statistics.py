@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from atomworld_env.evaluation.asked import AskedTask, asked_tasks
@@ -181,7 +182,7 @@ def group_statistics(kind: str, name: str, tasks: Sequence[AskedTask]) -> GroupS
         paper_off_floor=success(off_floor, "paper"),
         above_floor=above,
         pass_at={"strict": pass_rates(tasks, "strict"), "paper": pass_rates(with_paper, "paper")},
-        reward=sum(record["reward"] for record in records) / len(records) if records else None,
+        reward=fmean(record["reward"] for record in records) if records else None,
         verdicts={
             profile: dict(Counter(record[key] for record in records if record.get(key) is not None))
             for profile, key in (("strict", "verdict_strict"), ("paper", "verdict_paper"))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from scipy.stats import binomtest
 
+from atomworld_env.evaluation.asked import AskedTask, asked_tasks
+from atomworld_env.evaluation.intervals import Rate
 from atomworld_env.evaluation.records import Record
+from atomworld_env.evaluation.statistics import success
+
+if TYPE_CHECKING:
+    from atomworld_env.tasks.task import Task
 
 UNDECIDED = ("timeout", "worker_lost")
 
@@ -47,51 +53,57 @@ class SummaryRow:
     Attributes:
         action: name of the edit, or "all".
         strict: success under the strict profile; `strict_orthogonal` and `strict_oblique` split it by cell.
-        paper: success under the paper profile, over the answers it was computed for.
-        reward: mean reward.
+        paper: success under the paper profile, over the tasks it was computed for.
+        reward: mean reward of the answers.
         undecided: answers whose verification ended without a verdict; they count as not right.
+        unanswered: attempts without an answer; they count as not right.
     """
 
     action: str
-    strict: Share
-    strict_orthogonal: Share
-    strict_oblique: Share
-    paper: Share
+    strict: Rate
+    strict_orthogonal: Rate
+    strict_oblique: Rate
+    paper: Rate
     reward: float
     undecided: int
+    unanswered: int
 
     def to_json(self) -> dict[str, Any]:
-        values = asdict(self)
+        values = dict(vars(self))
         for key in ("strict", "strict_orthogonal", "strict_oblique", "paper"):
             values[key] = getattr(self, key).to_json()
         return values
 
 
-def summarise(records: Sequence[Record]) -> list[SummaryRow]:
-    """A row for each edit in order of appearance, and one for all."""
-    actions = list(dict.fromkeys(record["action"] for record in records))
-    rows = [_row(action, [record for record in records if record["action"] == action]) for action in actions]
-    return [*rows, _row("all", records)]
+def summarise(
+    records: Sequence[Record], config: Mapping[str, Any] | None = None, tasks: Sequence[Task] | None = None
+) -> list[SummaryRow]:
+    """A row for each edit in order of appearance, and one for all.
+
+    Args:
+        config, tasks: as for :func:`~atomworld_env.evaluation.asked.asked_tasks`; without them nothing is known of
+            attempts that were never answered.
+    """
+    asked = asked_tasks(records, config or {}, tasks)
+    actions = [action for action in dict.fromkeys(task.action for task in asked) if action is not None]
+    rows = [_row(action, [task for task in asked if task.action == action]) for action in actions]
+    return [*rows, _row("all", asked)]
 
 
-def _row(action: str, records: Sequence[Record]) -> SummaryRow:
-    with_paper = [record for record in records if record["success_paper"] is not None]
+def _row(action: str, tasks: Sequence[AskedTask]) -> SummaryRow:
+    records = [record for task in tasks for record in task.records]
     return SummaryRow(
         action=action,
-        strict=_share(record["success"] for record in records),
-        strict_orthogonal=_share(record["success"] for record in records if record["orthogonal"]),
-        strict_oblique=_share(record["success"] for record in records if not record["orthogonal"]),
-        paper=_share(record["success_paper"] for record in with_paper),
+        strict=success(tasks, "strict"),
+        strict_orthogonal=success([task for task in tasks if task.orthogonal], "strict"),
+        strict_oblique=success([task for task in tasks if task.orthogonal is False], "strict"),
+        paper=success([task for task in tasks if task.with_paper], "paper"),
         reward=sum(record["reward"] for record in records) / len(records) if records else 0.0,
         undecided=sum(
             record["verdict_strict"] in UNDECIDED or record["verdict_paper"] in UNDECIDED for record in records
         ),
+        unanswered=sum(task.unanswered for task in tasks),
     )
-
-
-def _share(successes: Iterable[bool]) -> Share:
-    outcomes = list(successes)
-    return Share(sum(outcomes), len(outcomes))
 
 
 def summary_table(title: str, rows: Sequence[SummaryRow]) -> Table:
@@ -113,14 +125,17 @@ def summary_table(title: str, rows: Sequence[SummaryRow]) -> Table:
             paper,
             f"{row.reward:.3f}",
         )
-    undecided = rows[-1].undecided
+    undecided, unanswered = rows[-1].undecided, rows[-1].unanswered
+    table.caption = CAPTION
     if undecided:
-        table.caption = f"{CAPTION} {undecided} answers ended without a verdict (timeout or lost worker)."
+        table.caption += f" {undecided} answers ended without a verdict (timeout or lost worker)."
+    if unanswered:
+        table.caption += f" {unanswered} attempts have no answer; they count as not right."
     return table
 
 
 CAPTION = (
-    "n answers. Right under the strict profile: all, on orthogonal cells (orth.), on oblique cells; right under the "
+    "n attempts. Right under the strict profile: all, on orthogonal cells (orth.), on oblique cells; right under the "
     "paper profile; mean reward."
 )
 
@@ -132,7 +147,7 @@ def comparison_tables(runs: Mapping[str, Sequence[SummaryRow]], *, columns: int 
         columns: None for a row per run and a column per edit (110 characters); otherwise a row per edit and at most so
             many runs next to each other, for a narrow terminal.
     """
-    shares: dict[str, Callable[[SummaryRow], Share]] = {
+    shares: dict[str, Callable[[SummaryRow], Rate]] = {
         "Right under the strict profile, %": lambda row: row.strict,
         "Right under the strict profile on oblique cells, %": lambda row: row.strict_oblique,
         "Right under the paper profile, % (of the answers it was computed for)": lambda row: row.paper,
@@ -164,5 +179,5 @@ def _table(title: str, first: str, headings: Sequence[str], lines: Sequence[Sequ
     return table
 
 
-def _percent(share: Share) -> str:
+def _percent(share: Rate) -> str:
     return "–" if share.rate is None else f"{100 * share.rate:.1f}"

@@ -85,7 +85,7 @@ def _files(path: Path, split: str | None) -> list[Path]:
     if (path / "state.json").is_file():
         state = json.loads((path / "state.json").read_text(encoding="utf-8"))
         return [path / each["filename"] for each in state["_data_files"]]
-    if parquet := sorted(path.rglob("*.parquet")):
+    if parquet := sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")]):
         by_split: dict[str, list[Path]] = {}
         for file in parquet:
             by_split.setdefault(file.stem.split("-")[0], []).append(file)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
+from atomworld_env.evaluation.intervals import Rate
 from atomworld_env.evaluation.summary import Share, comparison_tables, summarise, summary_table
 
 
@@ -26,13 +27,22 @@ RECORDS = [
 ]
 
 
+def counts(rate: Rate) -> tuple[float, int]:
+    return rate.right, rate.of
+
+
 def test_shares_are_counted_per_edit_profile_and_cell() -> None:
     move, swap, everything = summarise(RECORDS)
-    assert (move.action, move.strict, move.paper) == ("move", Share(1, 3), Share(2, 2))
-    assert (move.strict_orthogonal, move.strict_oblique) == (Share(1, 1), Share(0, 2))
+    assert (move.action, counts(move.strict), counts(move.paper)) == ("move", (1, 3), (2, 2))
+    assert (counts(move.strict_orthogonal), counts(move.strict_oblique)) == ((1, 1), (0, 2))
     assert (swap.paper.rate, swap.undecided) == (None, 1)
-    assert (everything.action, everything.strict, everything.undecided) == ("all", Share(1, 4), 1)
+    assert (everything.action, counts(everything.strict), everything.undecided) == ("all", (1, 4), 1)
     assert everything.reward == pytest.approx((1.0 + 3 * 0.05) / 4)
+
+
+def test_what_was_never_answered_is_in_the_denominator() -> None:
+    *_, everything = summarise(RECORDS, {"tasks": 6, "samples": 1})
+    assert (counts(everything.strict), everything.unanswered) == ((1, 6), 2)
 
 
 def test_the_interval_is_wilsons() -> None:
