@@ -29,7 +29,8 @@ import typer
 from atomworld_env.evaluation.paired import clustered_interval
 from atomworld_env.evaluation.records import Record
 from atomworld_env.evaluation.run import evaluate
-from atomworld_env.policies.local_model import Decoding, load_local_model
+from atomworld_env.policies.local_model import load_local_model
+from atomworld_env.policies.sampling import Decoding
 from atomworld_env.prompts.prompt import load_template
 from atomworld_env.tasks.sampler_config import SamplerConfig
 from atomworld_env.tasks.suite import Suite, SuiteRecipe, make_suite
@@ -37,7 +38,8 @@ from atomworld_env.tasks.task import Task
 from training.heldout import EVALUATIONS, is_copy
 
 RECIPE = Path(__file__).resolve().parents[1] / "training" / "recipes" / "cpu_small.yaml"
-DECODING = Decoding(max_new_tokens=224, batch_size=50)
+DECODING = Decoding(max_new_tokens=224)
+BATCH_SIZE = 50
 
 
 def main(
@@ -71,7 +73,7 @@ def main(
 
 
 def _asked(name: str, suite: Suite, folder: Path, profile: str) -> list[Record]:
-    policy = load_local_model(name, DECODING)
+    policy = load_local_model(name, DECODING, batch_size=BATCH_SIZE)
     template = load_template("short")
     resume = (folder / "manifest.json").exists()
     return evaluate(policy, suite, folder, profile=profile, template=template, workers=1, resume=resume)

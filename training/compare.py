@@ -22,8 +22,9 @@ from atomworld_env.evaluation.paired import PROFILES, PairedRow, compare_runs, p
 from atomworld_env.evaluation.records import RESULTS, Record, stored_results
 from atomworld_env.evaluation.run import evaluate
 from atomworld_env.policies.baselines import load_policy
-from atomworld_env.policies.local_model import PREFIX, Decoding, load_local_model
+from atomworld_env.policies.local_model import PREFIX, load_local_model
 from atomworld_env.policies.policy import Policy
+from atomworld_env.policies.sampling import Decoding
 from atomworld_env.prompts.prompt import load_template
 from atomworld_env.tasks.suite import Suite, load_suite
 
@@ -65,7 +66,7 @@ def compare(
     folder = writable_folder(out)
     names = None if actions is None else action_names(actions)
     questions = load_suite(suite).restricted(names, per_action)
-    decoding = Decoding(max_new_tokens, temperature, seed, batch_size)
+    decoding = Decoding(max_new_tokens, temperature, seed)
     runs = []
     for side, given in (("base", base), ("tuned", tuned)):
         stored = Path(given) / RESULTS
@@ -73,7 +74,7 @@ def compare(
             wanted = {task.task_id for task in questions.tasks}
             runs.append([record for record in stored_results(Path(given)) if record["task_id"] in wanted])
             continue
-        policy = _policy(given, decoding, seed)
+        policy = _policy(given, decoding, batch_size)
         runs.append(_run(policy, questions, folder / side, prompt, profile, seed, workers, resume, quiet=as_json))
     rows = compare_runs(*runs)
     _write(rows, base, tuned, folder)
@@ -83,12 +84,12 @@ def compare(
         stdout.print((folder / f"{COMPARISON}.txt").read_text(encoding="utf-8"), end="", highlight=False)
 
 
-def _policy(given: str, decoding: Decoding, seed: int) -> Policy:
+def _policy(given: str, decoding: Decoding, batch_size: int) -> Policy:
     if given.startswith(PREFIX):
-        return load_local_model(given, decoding)
+        return load_local_model(given, decoding, batch_size=batch_size)
     if Path(given).is_dir():
-        return load_local_model(PREFIX + given, decoding)
-    return load_policy(given, seed=seed)
+        return load_local_model(PREFIX + given, decoding, batch_size=batch_size)
+    return load_policy(given, seed=decoding.seed)
 
 
 def _run(

@@ -122,7 +122,9 @@ def beside_tables(rows: Sequence[BesideRow]) -> list[Table]:
         return "–" if rate is None else f"{100 * rate:.1f}"
 
     def distance(row: BesideRow, action: str) -> str:
-        return f"{row.max_dist[action]:.2g}" if action in row.max_dist else "–"
+        if action not in row.max_dist:
+            return "–"
+        return "<.001" if row.max_dist[action] < 0.001 else f"{row.max_dist[action]:.3f}"
 
     answered = [row for row in rows if row.kind != "floor"]
     return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binomtest, norm
 
 from atomworld_env.errors import UsageError
 from atomworld_env.evaluation.paired import clustered_interval, compare_runs, paired_table
@@ -80,3 +80,31 @@ def test_the_interval_covers_the_truth_of_clustered_changes() -> None:
 
 # Mean of sign(round(x)) for x normal with mean 0.1 and variance 1.49: P(x > 0.5) - P(x < -0.5).
 _MEAN = float(norm.sf(0.5, 0.1, 1.49**0.5) - norm.cdf(-0.5, 0.1, 1.49**0.5))
+
+
+def test_the_exact_test_is_scipys() -> None:
+    generator = np.random.default_rng(8)
+    for _ in range(20):
+        old, new = generator.random((2, 40)) < 0.4
+        row = compare_runs(
+            [record(k, bool(x)) for k, x in enumerate(old)], [record(k, bool(x)) for k, x in enumerate(new)]
+        )[-1]
+        gained, lost = int((new & ~old).sum()), int((old & ~new).sum())
+        expected = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
+        assert (row.gained, row.lost, row.p_value) == (gained, lost, pytest.approx(expected))
+
+
+def test_several_samples_are_compared_task_by_task() -> None:
+    before = [record(0, sample < 1) for sample in range(4)] + [record(1, sample < 2) for sample in range(4)]
+    after = [record(0, sample < 3) for sample in range(4)] + [record(1, sample < 2) for sample in range(4)]
+    row = compare_runs(before, after)[-1]
+    assert (row.before.right, row.before.of, row.after.right, row.after.of) == (3, 8, 5, 8)
+    assert (row.gained, row.lost, row.difference) == (1, 0, pytest.approx(0.25))
+
+
+def test_runs_with_other_numbers_of_samples_and_a_missing_one() -> None:
+    before = [record(0, True), record(1, False)]
+    after = [record(0, True), record(0, False), record(1, True)]
+    row = compare_runs(before, after)[-1]
+    assert (row.before.rate, row.after.rate, row.after.of) == (0.5, 0.5, 4)
+    assert (row.gained, row.lost) == (1, 1)

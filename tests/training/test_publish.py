@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from atomworld_env.policies.local_model import Decoding, load_local_model, shipped_model
+from atomworld_env.policies.local_model import load_local_model, shipped_model
+from atomworld_env.policies.sampling import Decoding
 from atomworld_env.prompts.prompt import load_template
 from training.small_policy.architecture import Shape
 from training.small_policy.practice import Curriculum
@@ -69,7 +70,7 @@ def test_the_shipped_tokenizer_is_the_one_the_code_builds(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_the_shipped_model_edits_crystals_it_has_not_seen() -> None:
-    policy = load_local_model("hf:small", Decoding(batch_size=40, max_new_tokens=400))
+    policy = load_local_model("hf:small", Decoding(max_new_tokens=400), batch_size=40)
     tasks = held_out_tasks("test", COPIED_EDITS, sites=(2, 6), per_action=20, seed=1)
     rates = check(policy, tasks, load_template("short")).rates
     assert sum(rates.values()) / len(rates) >= 0.4, rates

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch.nn.functional import cross_entropy, linear
 
-from atomworld_env.policies.local_model import Decoding, LocalModel
+from atomworld_env.policies.local_model import LocalModel
+from atomworld_env.policies.sampling import Decoding
 from atomworld_env.prompts.prompt import load_template
 from training.small_policy import run_folder
 from training.small_policy.architecture import Shape, new_network
@@ -125,7 +126,7 @@ def pretrain(folder: Path, settings: Settings, budget: Budget, *, resume: bool =
         "validation", sorted(settings.curriculum.shares), sites=settings.curriculum.sites, per_action=budget.per_action
     )
     longest = HEAD_TOKENS + ROW_TOKENS * (settings.curriculum.sites[1] + 1)
-    policy = LocalModel("small", network, tokenizer, Decoding(max_new_tokens=longest, batch_size=len(tasks)))
+    policy = LocalModel("small", network, tokenizer, Decoding(max_new_tokens=longest), batch_size=len(tasks))
 
     def save() -> None:
         run_folder.save_model(folder, network, tokenizer)

@@ -19,7 +19,8 @@ import typer
 from atomworld_env.cli.console import progress_bar, run, stdout
 from atomworld_env.errors import UsageError
 from atomworld_env.evaluation.summary import Share
-from atomworld_env.policies.local_model import Decoding, load_local_model
+from atomworld_env.policies.local_model import load_local_model
+from atomworld_env.policies.sampling import Decoding
 from atomworld_env.prompts.prompt import load_template
 from training.small_policy import run_folder
 from training.small_policy.progress_check import Check, check, held_out_tasks
@@ -78,7 +79,7 @@ def publish(
         file.chmod(0o644)  # weights are written for their owner alone; a package is for everyone
     shutil.copy(pretrained / run_folder.CURVE, fresh / run_folder.CURVE)
     last = json.loads((fresh / run_folder.CURVE).read_text(encoding="utf-8").splitlines()[-1])
-    policy = load_local_model(f"hf:{fresh}", Decoding(batch_size=batch_size, max_new_tokens=400))
+    policy = load_local_model(f"hf:{fresh}", Decoding(max_new_tokens=400), batch_size=batch_size)
     sites = (int(settings["curriculum"]["sites"][0]), int(settings["curriculum"]["sites"][1]))
     found = {}
     with progress_bar("measuring", len(MEASURED_SPLITS)) as advance:
