@@ -29,6 +29,33 @@ from atomworld_env.cli.options import (
     ToleranceOption,
     WorkersOption,
 )
+from atomworld_env.cli.policy_options import (
+    ApiKeyEnvOption,
+    BaseUrlOption,
+    BatchSizeOption,
+    CommandEnvOption,
+    CommandTimeoutOption,
+    ConcurrencyOption,
+    ContinuousBatchingOption,
+    ExtraBodyOption,
+    MaxNewTokensOption,
+    MaxTokensFieldOption,
+    PriceInOption,
+    PriceOutOption,
+    ReasoningEffortOption,
+    RequestsPerMinuteOption,
+    RequestTimeoutOption,
+    RetriesOption,
+    SeedOption,
+    StopOption,
+    TemperatureOption,
+    ThinkingBudgetOption,
+    ThinkingOption,
+    TopKOption,
+    TopPOption,
+    VllmOptionsOption,
+    json_object,
+)
 
 NARROW_COLUMNS = 4
 """Runs side by side on a terminal that has no room for a column per edit."""
@@ -43,6 +70,12 @@ Examples:
   atomworld evaluate --policy noop --suite runs/atommotor --out runs/noop --resume
 
   atomworld evaluate --policy hf:/models/Qwen3-1.7B --per-action 20 --out runs/qwen
+
+  atomworld evaluate --policy openai:gpt-4.1 --price-in 2 --price-out 8 --per-action 20 --out runs/gpt
+
+  atomworld evaluate --policy openai:Qwen/Qwen3-8B --base-url http://localhost:8000/v1 --samples 4 --out runs/qwen-8b
+
+  atomworld evaluate --policy command:"python agent.py" --command-env AGENT_KEY --per-action 5 --out runs/agent
 
   atomworld evaluate --policy hf:small --prompt short --suite runs/little --out runs/small
 """
@@ -76,16 +109,35 @@ def evaluate(
     time_limit: Annotated[
         float, typer.Option(min=120.0, help="Seconds for one verdict before it is a timeout.")
     ] = 600.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the policy.")] = 0,
-    temperature: Annotated[
-        float, typer.Option(min=0.0, help="Of a model's answers; 0 takes the likeliest token each time.")
-    ] = 0.0,
-    max_new_tokens: Annotated[int, typer.Option(min=1, help="Longest answer of a model.")] = 2048,
-    batch_size: Annotated[int, typer.Option(min=1, help="Questions that a model answers together.")] = 16,
+    samples: Annotated[int, typer.Option(min=1, help="Answers to each task, for pass@k and mean@k.")] = 1,
     workers: WorkersOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in --out; its settings must be the same.")
     ] = False,
+    seed: SeedOption = 0,
+    temperature: TemperatureOption = 0.0,
+    top_p: TopPOption = 1.0,
+    top_k: TopKOption = 0,
+    max_new_tokens: MaxNewTokensOption = 2048,
+    stop: StopOption = None,
+    thinking: ThinkingOption = None,
+    thinking_budget: ThinkingBudgetOption = None,
+    batch_size: BatchSizeOption = 16,
+    continuous_batching: ContinuousBatchingOption = False,
+    vllm_options: VllmOptionsOption = None,
+    base_url: BaseUrlOption = None,
+    api_key_env: ApiKeyEnvOption = "OPENAI_API_KEY",
+    concurrency: ConcurrencyOption = None,
+    requests_per_minute: RequestsPerMinuteOption = None,
+    request_timeout: RequestTimeoutOption = 600.0,
+    retries: RetriesOption = 6,
+    max_tokens_field: MaxTokensFieldOption = "max_completion_tokens",
+    reasoning_effort: ReasoningEffortOption = None,
+    extra_body: ExtraBodyOption = None,
+    price_in: PriceInOption = None,
+    price_out: PriceOutOption = None,
+    command_timeout: CommandTimeoutOption = 600.0,
+    command_env: CommandEnvOption = None,
     json: JsonOption = False,
 ) -> None:
     """Run a policy over a suite and print success per edit.
@@ -95,12 +147,37 @@ def evaluate(
     """
     from atomworld_env.evaluation.run import evaluate as run_policy
     from atomworld_env.evaluation.summary import summarise, summary_table
-    from atomworld_env.policies.by_name import policy_by_name
-    from atomworld_env.policies.local_model import SMALL_POLICY, Decoding
+    from atomworld_env.policies.by_name import PolicyOptions, policy_by_name
+    from atomworld_env.policies.command import CommandOptions
+    from atomworld_env.policies.local_model import SMALL_POLICY
+    from atomworld_env.policies.retrying import Patience
+    from atomworld_env.policies.sampling import Decoding
+    from atomworld_env.policies.server_options import ServerOptions
     from atomworld_env.prompts.prompt import load_template
     from atomworld_env.tasks.suite import load_suite
 
-    chosen = policy_by_name(policy, Decoding(max_new_tokens, temperature, seed, batch_size))
+    stops = tuple(stop or ())
+    options = PolicyOptions(
+        Decoding(max_new_tokens, temperature, seed, top_p, top_k, stops, thinking, thinking_budget),
+        batch_size,
+        continuous_batching,
+        json_object(vllm_options, "--vllm-options"),
+        ServerOptions(
+            base_url,
+            api_key_env,
+            concurrency or 8,
+            requests_per_minute,
+            request_timeout,
+            Patience(retries),
+            max_tokens_field,
+            reasoning_effort,
+            json_object(extra_body, "--extra-body"),
+            price_in,
+            price_out,
+        ),
+        CommandOptions(command_timeout, tuple(command_env or ()), concurrency or 1),
+    )
+    chosen = policy_by_name(policy, options)
     template = load_template(prompt)
     if policy == SMALL_POLICY and prompt == "default":
         stderr.print(f"{policy} has only ever read --prompt short and the compact CIF style; it is lost with others")
@@ -123,6 +200,7 @@ def evaluate(
             template=template,
             time_limit=time_limit,
             seed=seed,
+            samples=samples,
             workers=workers or default_workers(),
             resume=resume,
             progress=lambda done, total: advance(done, policy),
@@ -145,7 +223,7 @@ def table(
     """Print stored runs under each other: success per edit under both profiles, oblique cells apart."""
     from atomworld_env.cli.published import beside_published_models
     from atomworld_env.evaluation.manifest import read_manifest
-    from atomworld_env.evaluation.run import stored_results
+    from atomworld_env.evaluation.records import stored_results
     from atomworld_env.evaluation.summary import comparison_tables, summarise
 
     if out is not None:
@@ -171,10 +249,11 @@ def policies() -> None:
     from rich.table import Table
 
     from atomworld_env.policies.baselines import BASELINES
+    from atomworld_env.policies.by_name import MODEL_POLICIES
 
     listing = Table("policy", "answers with")
     for baseline in BASELINES.values():
         listing.add_row(baseline.name, baseline.description)
-    listing.add_row("hf:PATH", "a model on this machine, by transformers")
-    listing.add_row("hf:small", "the small policy that ships with the package")
+    for name, description in MODEL_POLICIES.items():
+        listing.add_row(name, description)
     stdout.print(listing)

@@ -20,8 +20,8 @@ RESULT = "result.cif"
 WHERE_TO = f"The structure is also in the file {STRUCTURE}. Write the edited structure as a CIF to {RESULT} beside it."
 """Last line of the instruction, after the prompt that every model reads."""
 
-LARGEST_RESULT = 2**20
-"""Bytes of a result that are read; a crystal of 800 sites has a tenth of that."""
+LARGEST_RESULT = 400_000
+"""Bytes of a result that are read: four times a crystal of 800 sites, and less than what verification gives up on."""
 
 PASSED = ("PATH", "LANG", "LC_ALL", "TZ")
 """What an agent sees of the environment, beside its own HOME and TMPDIR."""
