@@ -22,6 +22,11 @@ from atomworld_env.errors import UsageError
 
 PROBLEMS = "problems.jsonl"
 
+PROMPT_NOTE = (
+    "Evaluate these with a --prompt of their own (docs/comparing-with-the-paper.md has one): the default prompt states "
+    "conventions, such as nearest images, that published targets do not follow."
+)
+
 IMPORT_EXAMPLES = """
 Examples:
 
@@ -100,6 +105,7 @@ def import_published(
         for kind, count in imported.counts.items():
             table.add_row(str(count), kind, KINDS[kind])
         stdout.print(table)
+    stdout.print(PROMPT_NOTE, highlight=False)
 
 
 def export_suite(

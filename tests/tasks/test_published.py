@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from published_layout import (
 )
 
 import atomworld_env
+from atomworld_env.prompts.prompt import load_template
 from atomworld_env.structures.cif import write_cif
 from atomworld_env.tasks.published import KINDS, ImportedSuite, import_records
 from atomworld_env.tasks.published_export import export_record, export_tasks
@@ -324,3 +326,12 @@ def test_a_folder_is_written_with_a_file_for_each_edit(small_suite: Suite, tmp_p
 
 def test_a_printed_cif_is_what_the_fixture_holds() -> None:
     assert write_cif(OBLIQUE) in as_input(OBLIQUE)
+
+
+def test_the_template_of_the_page_on_comparing_is_one(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "comparing-with-the-paper.md"
+    (text,) = re.findall(r"```text\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
+    (tmp_path / "published-like.txt").write_text(text, encoding="utf-8")
+    assert "move it" in load_template(str(tmp_path / "published-like.txt")).render("data_x", "move it")
+    assert "nearest" not in text
+    assert all(f"`{kind}`" in page.read_text(encoding="utf-8") for kind in KINDS)
