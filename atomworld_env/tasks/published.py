@@ -13,7 +13,7 @@ from atomworld_env.structures.crystal import TARGET_DECIMALS, Crystal
 from atomworld_env.tasks.difficulty import difficulty
 from atomworld_env.tasks.published_files import PublishedRecord
 from atomworld_env.tasks.published_readings import check_target
-from atomworld_env.tasks.published_wording import action_of_name, read_wording
+from atomworld_env.tasks.published_wording import action_of_name, params_fit, read_wording
 from atomworld_env.tasks.suite import Suite
 from atomworld_env.tasks.task import PUBLISHED, Task, crystal_of
 from rewards import Baseline, PreparedTarget, Stage, TargetError, prepare_target, verify
@@ -159,19 +159,11 @@ def _edit(record: PublishedRecord, prompt: str) -> tuple[str, dict[str, Any]]:
     if action is None:
         named = record.action if record.action is not None else record.source
         raise _LeftOut("unknown_action", f"{named!r} is none of {', '.join(ACTIONS)}")
-    if record.params is not None and _fits(action, record.params):
+    if record.params is not None and params_fit(action, record.params):
         return action, dict(record.params)
-    if said is not None and said[0] == action and _fits(action, said[1]):
+    if said is not None and said[0] == action and params_fit(action, said[1]):
         return action, said[1]
     return action, {}
-
-
-def _fits(action: str, params: Any) -> bool:
-    try:
-        ACTIONS[action].instruction(params)
-    except (KeyError, TypeError, ValueError):
-        return False
-    return True
 
 
 def _prepared(cif: str, kind: str) -> PreparedTarget:
@@ -200,7 +192,13 @@ def _unchanged(
 def _difficulty(action: str, params: dict[str, Any], crystal: Crystal, target: Crystal) -> dict[str, float]:
     try:
         return difficulty(ACTIONS[action], crystal, params, target)
-    except (KeyError, ValueError, IndexError):  # parameters that are not known or do not fit: no lever to measure
+    except (
+        ArithmeticError,
+        IndexError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ):  # parameters that are not known or do not fit: no lever to measure
         return difficulty(ACTIONS[action], crystal, params, target, lever=0.0)
 
 

@@ -63,13 +63,16 @@ def read_published(path: Path, split: str | None = None) -> Iterator[PublishedRe
     """
     if not path.exists():
         raise UsageError(f"there is no {path}; give a file or folder of the published benchmark")
-    files = _files(path, split)
+    try:
+        files = _files(path, split)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} is no data set as `save_to_disk` writes it ({error!r}); write it anew") from None
     if not files:
         raise UsageError(f"{path} holds no .json, .jsonl, .csv with .hdf5, .parquet or .arrow file of records")
     for file in files:
         try:
             yield from _READERS[file.suffix](file)
-        except (OSError, ValueError, RecursionError, csv.Error) as error:
+        except (OSError, KeyError, TypeError, ValueError, RecursionError, csv.Error) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise UsageError(f"{file} cannot be read: {reason}") from None
 
@@ -174,10 +177,15 @@ _READERS = {
 }
 
 
+def _text(value: Any) -> str:
+    # JSON may hold half of a surrogate pair, which no file of ours can.
+    return str(value).encode("utf-8", "replace").decode("utf-8")
+
+
 def _record(file: Path, where: str, row: Any) -> PublishedRecord:
     values = row if isinstance(row, Mapping) else {}
     parts = {part: next((values[key] for key in keys if key in values), None) for part, keys in KEYS.items()}
-    texts = {part: None if value is None or value == "" else str(value) for part, value in parts.items()}
+    texts = {part: None if value is None or value == "" else _text(value) for part, value in parts.items()}
     params = values.get("params")
     return PublishedRecord(
         place=f"{file.name}, {where}", source=file.stem, params=params if isinstance(params, Mapping) else None, **texts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -58,9 +59,16 @@ def check_target(action: str, params: Params, crystal: Crystal, target: Arrangem
         target: the stored one.
     """
     try:
-        readings = list(_readings(action, params, crystal, "nearest" in prompt.lower()))
-    except (ValueError, IndexError, KeyError, ZeroDivisionError) as error:
+        with np.errstate(all="ignore"):
+            return _finding(action, params, crystal, target, "nearest" in prompt.lower())
+    except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:
         return Finding(CONTRADICTION, f"the instruction cannot be carried out: {error}")
+
+
+def _finding(action: str, params: Params, crystal: Crystal, target: Arrangement, nearest_said: bool) -> Finding | None:
+    if action == "super_cell" and (sites := prod(params["factors"]) * len(crystal)) != len(target):
+        return Finding(CONTRADICTION, f"the target has {len(target)} sites, the supercell asked for {sites}")
+    readings = list(_readings(action, params, crystal, nearest_said))
     fitting = [reading for reading in readings if _same(_arrangement(reading.result), target)]
     stated = [reading for reading in readings if reading.stated]
     if not any(reading.stated for reading in fitting):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 from atomworld_env.actions import ACTIONS
@@ -21,6 +22,12 @@ _BY = r"\s*(?:×|x|\*|by)\s*"
 
 DECIMALS = 8
 """Of the parameters; a record of a task has no number with more."""
+
+LONGEST = 2000
+"""Characters of an instruction that are searched; the published ones have at most a few hundred."""
+
+LARGEST = 10**6
+"""No number of an instruction is as large."""
 
 PUBLISHED_NAMES = {
     "add": "AddAtomAction",
@@ -119,7 +126,7 @@ _WORDINGS = {
 def read_wording(prompt: str) -> tuple[str, Params] | None:
     """The edit and its parameters (keys as in our tasks), or None for a wording that is not known."""
     for action, (pattern, make) in _WORDINGS.items():
-        if (match := pattern.search(prompt)) is not None:
+        if (match := pattern.search(prompt, 0, LONGEST)) is not None:
             try:
                 return action, make(*match.groups())
             except ValueError:
@@ -128,7 +135,10 @@ def read_wording(prompt: str) -> tuple[str, Params] | None:
 
 
 def _float(text: str) -> float:
-    return round(float(text), DECIMALS)
+    number = round(float(text), DECIMALS)
+    if not isfinite(number):
+        raise ValueError(f"{text} is not finite")
+    return number
 
 
 def _vector(text: str) -> list[float]:
@@ -141,3 +151,28 @@ def _vector(text: str) -> list[float]:
     if len(numbers) != 3:
         raise ValueError(f"{text!r} is not a vector")
     return numbers
+
+
+def params_fit(action: str, params: Mapping[str, Any]) -> bool:
+    """Whether the parameters are those of the edit, each of its kind, so that a table of tasks can hold them."""
+    if not all(isinstance(key, str) and _sound(key, value) for key, value in params.items()):
+        return False
+    try:
+        ACTIONS[action].instruction(dict(params))
+    except (ArithmeticError, IndexError, KeyError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _sound(key: str, value: Any) -> bool:
+    if key in ("index", "other", "towards"):
+        return type(value) is int and 0 <= value < LARGEST
+    if key == "element":
+        return isinstance(value, str)
+    if key == "include_level":
+        return isinstance(value, bool)
+    if key in ("position", "displacement", "axis", "factors"):
+        kinds: tuple[type, ...] = (int,) if key == "factors" else (int, float)
+        numbers = value if isinstance(value, list | tuple) else []
+        return len(numbers) == 3 and all(type(each) in kinds and abs(each) < LARGEST for each in numbers)
+    return key in ("distance", "radius", "angle") and type(value) in (int, float) and abs(value) < LARGEST

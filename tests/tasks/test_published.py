@@ -23,6 +23,7 @@ from published_layout import (
 )
 
 import atomworld_env
+from atomworld_env.errors import UsageError
 from atomworld_env.prompts.prompt import load_template
 from atomworld_env.structures.cif import write_cif
 from atomworld_env.tasks.published import KINDS, ImportedSuite, import_records
@@ -297,7 +298,7 @@ def test_a_hugging_face_data_set_on_disk(tmp_path: Path) -> None:
 )
 def test_other_files_are_refused_in_one_line(tmp_path: Path, name: str, content: str, message: str) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
-    with pytest.raises(atomworld_env.errors.UsageError, match=message):
+    with pytest.raises(UsageError, match=message):
         list(read_published(tmp_path / name))
 
 
@@ -335,3 +336,32 @@ def test_the_template_of_the_page_on_comparing_is_one(tmp_path: Path) -> None:
     assert "move it" in load_template(str(tmp_path / "published-like.txt")).render("data_x", "move it")
     assert "nearest" not in text
     assert all(f"`{kind}`" in page.read_text(encoding="utf-8") for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("action", "other"),
+    [
+        ("SuperCellAction", {"action_prompt": "Create a supercell with the size 99999x99999x99999."}),
+        ("SuperCellAction", {"params": {"factors": [10**9, 10**9, 10**9]}, "action_prompt": "Repeat it."}),
+        ("MoveAtomAction", {"action_prompt": "Move the atom at index 0 by [1e400 0. 0.] angstrom in the cif file."}),
+        ("MoveAtomAction", {"action_prompt": "Move the atom at index 0 by [1e300 0. 0.] angstrom in the cif file."}),
+        ("RemoveAtomAction", {"params": {"index": "one"}, "action_prompt": "Remove it."}),
+        ("MoveAtomAction", {"params": {"index": 0, "displacement": [float("nan")] * 3}, "action_prompt": "Move it."}),
+        ("RotateAroundAtomAction", {"params": {"index": 0, "radius": 3.0, "angle": 90, "axis": [0.0, 0.0, 0.0]}}),
+        ("AddAtomAction", {"action_prompt": "Add one Ba atom at the Cartesian coordinate [" + "1" * 200_000}),
+        ("AddAtomAction", {"action_prompt": "half a pair \ud800"}),
+        ("AddAtomAction", {"mp_id": {"a": [1]}, "problem_id": 7}),
+        ("SwapAtomsAction", {"action_prompt": "Swap atoms at indices " + "9" * 50 + " and 1 in the cif file."}),
+    ],
+)  # fmt: skip
+def test_no_record_raises_or_hangs(tmp_path: Path, action: str, other: dict[str, Any]) -> None:
+    result = imported(tmp_path, of(action, **other))
+    result.suite.write(tmp_path / "suite")
+    assert load_suite(tmp_path / "suite").fingerprint == result.suite.fingerprint
+
+
+@pytest.mark.parametrize("content", ["{", '{"splits": 3}', "[]"])
+def test_a_broken_data_set_is_refused_in_one_line(tmp_path: Path, content: str) -> None:
+    (tmp_path / "dataset_dict.json").write_text(content, encoding="utf-8")
+    with pytest.raises(UsageError, match="save_to_disk"):
+        list(read_published(tmp_path))
