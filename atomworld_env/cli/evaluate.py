@@ -145,6 +145,7 @@ def evaluate(
     Every answer is stepped through AtomWorld-v0. One line per answer goes to results.jsonl in --out as soon as its
     verdict is there, so that a killed run loses nothing that was finished.
     """
+    from atomworld_env.evaluation.manifest import read_manifest
     from atomworld_env.evaluation.run import evaluate as run_policy
     from atomworld_env.evaluation.summary import summarise, summary_table
     from atomworld_env.policies.by_name import PolicyOptions, policy_by_name
@@ -205,7 +206,7 @@ def evaluate(
             resume=resume,
             progress=lambda done, total: advance(done, policy),
         )
-    rows = summarise(records)
+    rows = summarise(records, read_manifest(folder)["config"], questions.tasks)
     if json:
         print_json({"policy": policy, "suite": questions.name, "rows": [row.to_json() for row in rows]})
     else:
@@ -222,6 +223,7 @@ def table(
 ) -> None:
     """Print stored runs under each other: success per edit under both profiles, oblique cells apart."""
     from atomworld_env.cli.published import beside_published_models
+    from atomworld_env.evaluation.asked import tasks_where_needed
     from atomworld_env.evaluation.manifest import read_manifest
     from atomworld_env.evaluation.records import stored_results
     from atomworld_env.evaluation.summary import comparison_tables, summarise
@@ -233,8 +235,10 @@ def table(
         return
     summaries = {}
     for folder in runs:
-        name = str(read_manifest(folder)["config"]["policy"])
-        summaries[name if name not in summaries else str(folder)] = summarise(stored_results(folder))
+        config, records = read_manifest(folder)["config"], stored_results(folder)
+        name = str(config["policy"])
+        tasks = tasks_where_needed(folder, config, records)
+        summaries[name if name not in summaries else str(folder)] = summarise(records, config, tasks)
     if json:
         print_json({name: [row.to_json() for row in rows] for name, rows in summaries.items()})
         return

@@ -136,6 +136,7 @@ def export_suite(
 
 def beside_published_models(runs: Sequence[Path], out: Path | None, *, json: bool) -> None:
     """Print stored runs beside the published models, and write the table to a file if one is given."""
+    from atomworld_env.evaluation.asked import tasks_where_needed
     from atomworld_env.evaluation.manifest import read_manifest
     from atomworld_env.evaluation.published_results import beside_published, beside_tables
     from atomworld_env.evaluation.records import stored_results
@@ -143,9 +144,10 @@ def beside_published_models(runs: Sequence[Path], out: Path | None, *, json: boo
 
     statistics: dict[str, RunStatistics] = {}
     for folder in runs:
-        config = read_manifest(folder)["config"]
+        config, records = read_manifest(folder)["config"], stored_results(folder)
         name = str(config["policy"])
-        statistics[name if name not in statistics else str(folder)] = run_statistics(stored_results(folder), config)
+        tasks = tasks_where_needed(folder, config, records)
+        statistics[name if name not in statistics else str(folder)] = run_statistics(records, config, tasks)
     rows = beside_published(statistics)
     if json:
         print_json([row.to_json() for row in rows])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -77,6 +78,19 @@ def asked_tasks(
         if row.action is not None:
             seen[row.action] += 1
     return rows
+
+
+def tasks_where_needed(folder: Path, config: Mapping[str, Any], records: Sequence[Record]) -> tuple[Task, ...] | None:
+    """The tasks of a stored run if some of its attempts were never answered; reading them takes a second or two.
+
+    None where every attempt has a record, or where the run did not keep its tasks.
+    """
+    from atomworld_env.evaluation.records import TASKS, stored_tasks
+
+    complete = len(records) >= int(config.get("tasks") or 0) * int(config.get("samples") or 1)
+    if complete or not (folder / TASKS).is_file():
+        return None
+    return stored_tasks(folder, str(config.get("suite", ""))).tasks
 
 
 def _asked(

@@ -64,3 +64,21 @@ def test_records_of_which_none_can_be_used_are_refused(tmp_path: Path) -> None:
 def test_nothing_to_import_is_one_line(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["import", str(tmp_path / "nowhere"), "--out", str(tmp_path / "back")])
     assert isinstance(done.exception, UsageError)
+
+
+def test_what_was_never_answered_is_in_the_tables(small_suite_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    words = ["--suite", str(small_suite_folder), "--actions", "add,remove", "--out", str(folder), "--workers", "1"]
+    run("evaluate", "--policy", "oracle", *words, "--json")
+    results = folder / "results.jsonl"
+    first = results.read_text(encoding="utf-8").splitlines(keepends=True)[0]
+    results.write_text(first, encoding="utf-8")
+    action = json.loads(first)["action"]
+    shown = json.loads(run("table", str(folder), "--json"))["oracle"]
+    assert {row["action"]: (row["strict"]["right"], row["strict"]["of"], row["unanswered"]) for row in shown} == {
+        "add": (int(action == "add"), 3, 3 - (action == "add")),
+        "remove": (int(action == "remove"), 3, 3 - (action == "remove")),
+        "all": (1, 6, 5),
+    }
+    beside = json.loads(run("table", str(folder), "--published", "--json"))
+    assert beside[-2]["success"]["all"]["of"] == 6
