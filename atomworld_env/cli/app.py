@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from atomworld_env.cli import audit, console, evaluate, generate, published, rescore, sample, score
+from atomworld_env.cli import audit, console, evaluate, generate, published, report, rescore, sample, score
 
 app = typer.Typer(
     help="Tasks in which a language model edits a crystal structure, verified and rewarded.",
@@ -19,6 +19,7 @@ app.command(epilog=generate.EXAMPLES)(generate.generate)
 app.command(epilog=evaluate.EVALUATE_EXAMPLES)(evaluate.evaluate)
 app.command(epilog=evaluate.TABLE_EXAMPLES)(evaluate.table)
 app.command()(evaluate.policies)
+app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=rescore.EXAMPLES)(rescore.rescore)
 app.command(epilog=score.EXAMPLES)(score.score)
 app.command("import", epilog=published.IMPORT_EXAMPLES)(published.import_published)

@@ -1,0 +1,1 @@
+"""Runs as a page one can open anywhere, as figures and as tables for a paper."""

@@ -1,0 +1,232 @@
+"""What each section of the page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atomworld_env.errors import UsageError
+from atomworld_env.evaluation.intervals import Rate
+from atomworld_env.evaluation.paired import PairedRow, compare_runs
+from atomworld_env.report.chart_kinds import Chart, VerdictChart, rate_words
+from atomworld_env.report.page import Section
+from atomworld_env.report.palette import VERDICT_COLOURS, VERDICT_WORDS, run_style
+from atomworld_env.report.stored_run import StoredRun, same_tasks
+from atomworld_env.report.success_table import SuccessTable
+
+PROFILE_TITLES = {
+    "paper": "Paper profile: comparable with published figures",
+    "strict": "Strict profile: in the frame given",
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The paired test of one run against the first, or why there is none."""
+
+    before: str
+    after: str
+    rows: tuple[PairedRow, ...]
+    refusal: str
+
+
+def comparisons(runs: Sequence[StoredRun]) -> list[Comparison]:
+    """Each run against the first, over the tasks both have."""
+    first, found = runs[0], []
+    for run in runs[1:]:
+        if not same_tasks([first, run]):
+            words = (
+                f"not compared: it is over other tasks ({run.config['suite']}, fingerprint {run.config['fingerprint']})"
+            )
+            found.append(Comparison(first.label, run.label, (), words))
+            continue
+        try:
+            rows = tuple(compare_runs(first.records, run.records))
+            found.append(Comparison(first.label, run.label, rows, "" if rows else "not compared: no answers"))
+        except UsageError as error:
+            found.append(Comparison(first.label, run.label, (), f"not compared: {error}"))
+    return found
+
+
+def report_sections(
+    runs: Sequence[StoredRun],
+    tables: Sequence[SuccessTable],
+    charts: Sequence[Chart],
+    compared: Sequence[Comparison],
+    *,
+    with_answers: bool,
+) -> list[Section]:
+    """The sections in the order of the page; one without content is left out."""
+    sections = [
+        Section("overview", "At a glance", _overview(runs)),
+        Section("success", "Success by edit", _success(runs, tables)),
+        Section("figures", "Figures", _figures(runs, charts)),
+    ]
+    if compared:
+        sections.append(Section("paired", "Run against run", _paired(runs, compared)))
+    if any(run.statistics.usage.completion_tokens is not None or _waited(run) for run in runs):
+        sections.append(Section("usage", "Tokens, time, cost", {"runs": _chips(runs), "rows": _usage(runs)}))
+    if with_answers:
+        sections.append(Section("answers", "Single answers", {"runs": _chips(runs)}))
+    sections.append(Section("provenance", "How the runs were made", _provenance(runs)))
+    return sections
+
+
+def _chips(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
+    return [{"label": run.label, "glyph": run_style(number).glyph, "colour": run_style(number).colour}
+            for number, run in enumerate(runs)]  # fmt: skip
+
+
+def _overview(runs: Sequence[StoredRun]) -> dict[str, Any]:
+    rows = []
+    for chip, run in zip(_chips(runs), runs, strict=True):
+        group = run.overall
+        rows.append(
+            {
+                **chip,
+                "strict": cell(group.strict),
+                "paper": cell(group.paper),
+                "floor": cell(group.floor),
+                "off_floor": cell(group.paper_off_floor),
+                "reward": "–" if group.reward is None else f"{group.reward:.3f}",
+                "answered": len(run.records),
+                "attempts": group.attempts,
+                "unanswered": group.unanswered,
+                "truncated": group.truncated,
+                "failures": ", ".join(f"{number} {kind}" for kind, number in run.failures.items()),
+            }
+        )
+    return {"rows": rows, "with_paper": any(run.with_paper for run in runs), "same_tasks": same_tasks(runs)}
+
+
+def _success(runs: Sequence[StoredRun], tables: Sequence[SuccessTable]) -> dict[str, Any]:
+    suites = list(dict.fromkeys(run.config["fingerprint"] for run in runs))
+    shown = []
+    for table in tables:
+        rows = []
+        for row in table.rows:
+            style = run_style(row.run) if row.kind == "run" and row.run is not None else None
+            mark = ""
+            if len(suites) > 1 and row.run is not None:
+                mark = "abcdefghij"[suites.index(runs[row.run].config["fingerprint"]) % 10]
+            rows.append(
+                {
+                    "label": row.label,
+                    "kind": row.kind,
+                    "glyph": style.glyph if style else "",
+                    "colour": style.colour if style else "",
+                    "suite": mark,
+                    "cells": [cell(row.rates.get(name)) for name in table.columns],
+                }
+            )
+        shown.append(
+            {"profile": table.profile, "title": PROFILE_TITLES[table.profile], "columns": table.columns, "rows": rows}
+        )
+    legend = []
+    if len(suites) > 1:
+        for number, fingerprint in enumerate(suites):
+            run = next(run for run in runs if run.config["fingerprint"] == fingerprint)
+            legend.append({"mark": "abcdefghij"[number % 10], "words": f"{run.config['suite']}, {fingerprint}"})
+    return {"tables": shown, "suites": legend}
+
+
+def _figures(runs: Sequence[StoredRun], charts: Sequence[Chart]) -> dict[str, Any]:
+    with_paper = any(run.with_paper for run in runs)
+    shown = [{"name": chart.name, "title": chart.title, "note": chart.note, "keys": _keys(chart)} for chart in charts]
+    return {"runs": _chips(runs), "charts": shown, "with_paper": with_paper}
+
+
+def _keys(chart: Chart) -> list[dict[str, str]]:
+    """The colours of a figure that has others than the runs'."""
+    if not isinstance(chart, VerdictChart):
+        return []
+    return [{"colour": VERDICT_COLOURS[name], "words": VERDICT_WORDS[name]} for name in chart.counts]
+
+
+def _paired(runs: Sequence[StoredRun], compared: Sequence[Comparison]) -> dict[str, Any]:
+    chips = _chips(runs)
+    shown = []
+    for number, each in enumerate(compared, start=1):
+        tables = []
+        for profile in dict.fromkeys(row.profile for row in each.rows):
+            rows = [_paired_row(row) for row in each.rows if row.profile == profile]
+            tables.append({"profile": profile, "rows": rows})
+        shown.append({"before": chips[0], "after": chips[number], "tables": tables, "refusal": each.refusal})
+    return {"comparisons": shown}
+
+
+def _paired_row(row: PairedRow) -> dict[str, Any]:
+    interval = row.interval
+    return {
+        "action": row.action,
+        "n": row.before.of,
+        "before": percent(row.before.rate),
+        "after": percent(row.after.rate),
+        "difference": f"{100 * row.difference:+.1f}",
+        "interval": "" if interval is None else f"{100 * interval[0]:+.1f} to {100 * interval[1]:+.1f}",
+        "gained": row.gained,
+        "lost": row.lost,
+        "p": "< 0.001" if row.p_value < 0.001 else f"{row.p_value:.3f}",
+        "clear": row.p_value < 0.05,
+    }
+
+
+def _waited(run: StoredRun) -> bool:
+    """Whether a model was waited for; the latency of a baseline is that of the loop."""
+    return run.statistics.usage.mean_latency is not None and run.statistics.usage.mean_latency > 0.1
+
+
+def _usage(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
+    rows = []
+    for chip, run in zip(_chips(runs), runs, strict=True):
+        used = run.statistics.usage
+        rows.append(
+            {
+                **chip,
+                "prompt": _whole(used.prompt_tokens),
+                "completion": _whole(used.completion_tokens),
+                "mean": _whole(used.mean_completion_tokens),
+                "latency": "–" if used.mean_latency is None else f"{used.mean_latency:.1f}",
+                "median": "–" if used.median_latency is None else f"{used.median_latency:.1f}",
+                "cost": "–" if used.cost is None else f"{used.cost:.2f}",
+            }
+        )
+    return rows
+
+
+def _whole(number: float | None) -> str:
+    return "–" if number is None else f"{number:,.0f}".replace(",", "\u202f")
+
+
+def _provenance(runs: Sequence[StoredRun]) -> dict[str, Any]:
+    shown = []
+    for chip, run in zip(_chips(runs), runs, strict=True):
+        settings = run.config.get("settings") or {}
+        plain = {key: value for key, value in run.config.items() if key != "settings"}
+        shown.append(
+            {
+                **chip,
+                "config": [(key, _value(value)) for key, value in plain.items()],
+                "settings": [(str(key), _value(value)) for key, value in settings.items()],
+                "versions": list(run.versions.items()),
+            }
+        )
+    return {"runs": shown}
+
+
+def _value(value: Any) -> str:
+    return "–" if value is None else "yes" if value is True else "no" if value is False else str(value)
+
+
+def cell(rate: Rate | None) -> dict[str, str]:
+    """A rate for a table: the number, its interval in small print, everything in words for the hover."""
+    if rate is None or rate.rate is None:
+        return {"rate": "–", "interval": "", "words": "not asked"}
+    interval = "" if rate.interval is None else f"{100 * rate.interval[0]:.0f}–{100 * rate.interval[1]:.0f}"
+    return {"rate": percent(rate.rate), "interval": interval, "words": rate_words(rate)}
+
+
+def percent(rate: float | None) -> str:
+    """A share in percent with one decimal."""
+    return "–" if rate is None else f"{100 * rate:.1f}"

@@ -1,0 +1,176 @@
+"""Everything `atomworld report` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from atomworld_env.envs.crystal_panel import element_colour
+from atomworld_env.envs.marks import COLOURS, MEANINGS
+from atomworld_env.envs.projection import drawn_radius
+from atomworld_env.report.answer_browser import browser_data
+from atomworld_env.report.charts import report_charts
+from atomworld_env.report.page import Page, render_page
+from atomworld_env.report.palette import UNANSWERED, VERDICT_COLOURS, VERDICT_WORDS, run_style
+from atomworld_env.report.pictures import write_pictures
+from atomworld_env.report.plotly_charts import plotly_figure
+from atomworld_env.report.published import published_models
+from atomworld_env.report.sections import Comparison, comparisons, report_sections
+from atomworld_env.report.stored_run import StoredRun, read_runs, same_tasks
+from atomworld_env.report.success_table import SuccessTable, success_tables
+from atomworld_env.report.text_tables import csv_table, markdown_tables
+
+PAGE = "report.html"
+
+Progress = Callable[[int, str], None]
+"""Called with the number of attempts done, and what is being done."""
+
+
+@dataclass(frozen=True)
+class WrittenReport:
+    """What was written.
+
+    Attributes:
+        page: the HTML file.
+        figures: PNG and SVG files.
+        tables: ``table.md``, ``table.csv``, ``statistics.json``.
+        runs: the runs it is about.
+        compared: the paired tests, or why there are none.
+    """
+
+    page: Path
+    figures: tuple[Path, ...]
+    tables: tuple[Path, ...]
+    runs: tuple[StoredRun, ...]
+    compared: tuple[Comparison, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Paths, and success over all tasks of each run."""
+        return {
+            "page": str(self.page),
+            "figures": [str(path) for path in self.figures],
+            "tables": [str(path) for path in self.tables],
+            "runs": [
+                {
+                    "label": run.label,
+                    "folder": str(run.folder),
+                    "strict": run.overall.strict.to_json(),
+                    "paper": run.overall.paper.to_json(),
+                    "floor": run.overall.floor.to_json(),
+                    "unanswered": run.overall.unanswered,
+                    "truncated": run.overall.truncated,
+                }
+                for run in self.runs
+            ],
+            "not_compared": [f"{each.after}: {each.refusal}" for each in self.compared if each.refusal],
+        }
+
+
+def write_report(
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    title: str | None = None,
+    with_answers: bool = True,
+    progress: Progress | None = None,
+) -> WrittenReport:
+    """Read runs, and write the page, the figures and the tables into a folder.
+
+    Args:
+        folders: of the runs; the first is what the others are compared with.
+        title: of the page; made from the runs when not given.
+        with_answers: whether the page has the browser of single answers.
+
+    Raises:
+        UsageError: if a folder holds no run, or a run cannot be read.
+    """
+    say = progress or (lambda done, doing: None)
+    say(0, "reading the runs")
+    runs = read_runs(folders)
+    tables = success_tables(runs, published_models())
+    charts = report_charts(runs, tables)
+    compared = comparisons(runs)
+    out.mkdir(parents=True, exist_ok=True)
+    answers = browser_data(runs, lambda done: say(done, "comparing sites")) if with_answers else None
+    figures = {chart.name: plotly_figure(chart) for chart in charts}
+    page = Page(
+        title or _title(runs),
+        _subtitle(runs),
+        report_sections(runs, tables, charts, compared, with_answers=with_answers),
+        figures,
+        answers,
+        _colours(runs, answers),
+    )
+    say(sum(run.overall.attempts for run in runs), "writing")
+    path = out / PAGE
+    path.write_text(render_page(page), encoding="utf-8")
+    pictures = write_pictures(charts, out / "figures")
+    return WrittenReport(
+        path, tuple(pictures), _write_tables(runs, tables, compared, out), tuple(runs), tuple(compared)
+    )
+
+
+def _write_tables(
+    runs: Sequence[StoredRun], tables: Sequence[SuccessTable], compared: Sequence[Comparison], out: Path
+) -> tuple[Path, ...]:
+    statistics = {
+        "runs": [
+            {"label": run.label, "config": run.config, "versions": run.versions, "failures": run.failures,
+             "statistics": run.statistics.to_json()}
+            for run in runs
+        ],
+        "paired": [
+            {"before": each.before, "after": each.after, "rows": [row.to_json() for row in each.rows],
+             "not_compared": each.refusal or None}
+            for each in compared
+        ],
+    }  # fmt: skip
+    texts = {
+        "table.md": markdown_tables(runs, tables),
+        "table.csv": csv_table(runs, tables),
+        "statistics.json": json.dumps(statistics, indent=1) + "\n",
+    }
+    for name, text in texts.items():
+        (out / name).write_text(text, encoding="utf-8")
+    return tuple(out / name for name in texts)
+
+
+def _title(runs: Sequence[StoredRun]) -> str:
+    if len(runs) == 1:
+        return f"{runs[0].label} on {runs[0].config['suite']}"
+    return f"{len(runs)} runs on {', '.join(dict.fromkeys(str(run.config['suite']) for run in runs))}"
+
+
+def _subtitle(runs: Sequence[StoredRun]) -> str:
+    first = runs[0]
+    if not same_tasks(runs):
+        return f"Over different tasks · {datetime.now(UTC):%Y-%m-%d}"
+    prompts = ", ".join(dict.fromkeys(str(run.config["prompt"]) for run in runs))
+    samples = f", {first.statistics.samples} answers each" if first.statistics.samples > 1 else ""
+    return (
+        f"{first.config['tasks']} tasks{samples} · fingerprint {first.config['fingerprint']} · prompt {prompts} · "
+        f"{datetime.now(UTC):%Y-%m-%d}"
+    )
+
+
+def _colours(runs: Sequence[StoredRun], answers: dict[str, Any] | None) -> dict[str, Any]:
+    """What the scripts colour by."""
+    symbols = sorted({symbol for row in (answers or {"crystals": []})["crystals"] for symbol in row[1].split()})
+    return {
+        "runs": [
+            {"label": run.label, "colour": run_style(number).colour, "glyph": run_style(number).glyph}
+            for number, run in enumerate(runs)
+        ],
+        "elements": {
+            symbol: ["#{:02x}{:02x}{:02x}".format(*(round(255 * part) for part in element_colour(symbol))),
+                     round(drawn_radius(symbol), 3)]
+            for symbol in symbols
+        },
+        "marks": {str(kind): [colour, MEANINGS[kind]] for kind, colour in COLOURS.items()},
+        "verdicts": {name: [words, VERDICT_COLOURS[name]] for name, words in VERDICT_WORDS.items()},
+        "unanswered": UNANSWERED,
+    }  # fmt: skip
