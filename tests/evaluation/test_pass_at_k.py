@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 from atomworld_env.evaluation.asked import AskedTask
+from atomworld_env.evaluation.intervals import rate_of
 from atomworld_env.evaluation.pass_at_k import pass_at_k, pass_rates
 
 
@@ -40,3 +42,19 @@ def test_tasks_come_first_and_unanswered_samples_count_as_wrong() -> None:
 def test_one_sample_of_each_task_is_plain_success() -> None:
     (rate,) = pass_rates([task("a", 1, 1, 1), task("b", 0, 1, 1)], "strict")
     assert (rate.right, rate.of, rate.method) == (1, 2, "wilson")
+
+
+def test_coverage_of_the_interval_of_pass_at_3() -> None:
+    """80 structures with 1-4 tasks of eight samples each; a task's chance of success is its structure's."""
+    generator = np.random.default_rng(4)
+    estimates = [pass_at_k(8, right, 3) for right in range(9)]
+    # chance p from Beta(a, b): E[(1 - p)^3] = b(b+1)(b+2) / ((a+b)(a+b+1)(a+b+2))
+    a, b = 0.6, 0.9
+    truth = 1 - np.prod([(b + k) / (a + b + k) for k in range(3)])
+    inside = 0
+    for _ in range(800):
+        structures = np.repeat(np.arange(80), generator.integers(1, 5, size=80))
+        right = generator.binomial(8, generator.beta(a, b, size=80)[structures])
+        low, high = rate_of([estimates[c] for c in right], [1] * len(right), structures.tolist()).interval or (0.0, 0.0)
+        inside += low <= truth <= high
+    assert 0.93 <= inside / 800 <= 0.98
