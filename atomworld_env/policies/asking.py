@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from queue import SimpleQueue
 from typing import TypeAlias
 
@@ -41,7 +41,8 @@ def ask_all(opened: Open, questions: Sequence[Question], concurrency: int) -> It
             yield found
     finally:
         if thread.is_alive():
-            loop.call_soon_threadsafe(whole.cancel)
+            with suppress(RuntimeError):  # the loop may close at this very moment
+                loop.call_soon_threadsafe(whole.cancel)
             thread.join(PATIENCE)
 
 

@@ -15,6 +15,9 @@ from atomworld_env.policies.sampling import Decoding
 from atomworld_env.policies.thinking import Continuation
 from atomworld_env.policies.token_batches import end_tokens
 
+SHARE_OF_MEMORY = 0.05
+"""Of the machine, for the cache of keys and values on a CPU; a GPU's memory is the engine's own to share out."""
+
 PATIENCE = 10.0
 """Seconds to wait for the engine's thread when it is asked to end."""
 
@@ -37,7 +40,7 @@ def continue_continuously(
     """
     if not texts:
         return
-    from transformers import GenerationConfig
+    from transformers import ContinuousBatchingConfig, GenerationConfig
     from transformers.generation.continuous_batching.requests import RequestStatus
 
     ends = end_tokens(network, tokenizer)
@@ -55,7 +58,10 @@ def continue_continuously(
     )
     waiting = set(order)
     begun = perf_counter()
-    with network.continuous_batching_context_manager(generation_config=settings, timeout=PATIENCE) as engine:
+    memory = SHARE_OF_MEMORY if network.device.type == "cpu" else None
+    engine = network.init_continuous_batching(settings, ContinuousBatchingConfig(max_memory_percent=memory))
+    engine.start()
+    try:
         for number in order:
             engine.add_request(texts[number], request_id=str(number), max_new_tokens=limits[number], eos_token_id=ends)
         while waiting:
@@ -74,6 +80,9 @@ def continue_continuously(
                 continue
             tokens = list(ended.generated_tokens)
             yield number, Continuation(tokens, bool(tokens) and tokens[-1] in ends), seconds
+    finally:
+        engine.stop(timeout=PATIENCE, hard_stop=bool(waiting))  # a soft stop would answer all that is left first
+        engine.destroy()
     for number in sorted(waiting):
         yield number, _failure("the engine ended before this question was answered", perf_counter() - begun), 0.0
 

@@ -45,6 +45,13 @@ LARGEST_BODY = 64 * 2**20
 """Bytes of a response; no answer is that long."""
 
 
+@dataclass
+class _Acquaintance:
+    """Whether the server has ever taken a request, in this or an earlier round of questions."""
+
+    let_in: bool = False
+
+
 @dataclass(frozen=True)
 class ServedModel:
     """A policy that asks a server.
@@ -60,6 +67,7 @@ class ServedModel:
     model: str
     decoding: Decoding = field(default_factory=Decoding)
     options: ServerOptions = field(default_factory=ServerOptions)
+    _known: _Acquaintance = field(default_factory=_Acquaintance, repr=False, compare=False)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -88,7 +96,10 @@ class ServedModel:
             yield number, outcome
             answered += isinstance(outcome, Reply)
             failed += isinstance(outcome, Failure)
-            if isinstance(outcome, Failure) and not answered and failed >= HOPELESS:
+            if not isinstance(outcome, Failure) or answered or failed < HOPELESS:
+                continue
+            # What is left of a run may be just the questions that no server answers; then all of them are asked.
+            if outcome.kind is FailureKind.NETWORK or 10 * failed <= len(questions):
                 raise UsageError(
                     f"none of the first {failed} questions was answered by {self.options.address}; the last time: "
                     f"{outcome.message}; mend it and go on with --resume"
@@ -137,18 +148,13 @@ def _limiter(per_minute: float | None) -> AbstractAsyncContextManager[Any]:
 
 @dataclass
 class _Session:
-    """One open connection to the server, shared by all requests.
-
-    Attributes:
-        let_in: whether the server has taken any request yet.
-    """
+    """One open connection to the server, shared by all requests."""
 
     policy: ServedModel
     client: Any
     key: str
     pause: Pause
     limiter: AbstractAsyncContextManager[Any]
-    let_in: bool = False
 
     async def ask(self, question: Question) -> Reply | Failure:
         """The answer to one question, asked as often as patience allows."""
@@ -159,7 +165,7 @@ class _Session:
         except Unanswered as error:
             words = self._without_key(str(error))
             mend = MENDS.get(error.status or 0)
-            if mend is not None and not self.let_in:
+            if mend is not None and not self.policy._known.let_in:
                 raise UsageError(
                     f"{options.address} refuses {self.policy.model!r} ({words}); "
                     + mend.format(variable=options.api_key_env)
@@ -190,7 +196,7 @@ class _Session:
         except Exception as error:  # each version of the client has its own HTTP library, and that its own errors
             raise Unanswered(FailureKind.SERVER, f"half an answer: {type(error).__name__}: {error}") from None
         if status == 200:
-            self.let_in = True
+            self.policy._known.let_in = True
             return reply_of(body, perf_counter() - begun)
         refusal = refusal_of(status, body, headers)
         if refusal.wait is not None and refusal.wait <= self.policy.options.patience.longest_wait:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -250,3 +252,21 @@ def test_continuous_batching_gives_the_same_answers(random_model: Path, question
     continuous = replace(plain, continuous_batching=True)
     asked = [replace(question, sample=sample) for question in questions for sample in range(2)]
     assert texts(continuous, asked) == texts(plain, asked)
+    sampled = replace(continuous, decoding=replace(plain.decoding, temperature=1.0, top_p=0.9))
+    assert len(set(texts(sampled, asked))) > 1
+
+
+@pytest.mark.slow
+def test_continuous_batching_ends_when_nobody_wants_its_answers(random_model: Path, questions: list[Question]) -> None:
+    model = replace(load(random_model, max_new_tokens=400), continuous_batching=True)
+    found = model.replies([replace(question, sample=sample) for question in questions for sample in range(500)])
+    next(found)
+    begun = time.monotonic()
+    found.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - begun < 15
+    assert all(thread is threading.main_thread() or thread.daemon for thread in threading.enumerate())
+
+
+def test_continuous_batching_is_refused_what_it_cannot_do(random_model: Path) -> None:
+    with pytest.raises(ValueError, match="no stop strings"):
+        replace(load(random_model, stop=("END",)), continuous_batching=True)

@@ -290,6 +290,22 @@ def test_a_server_that_answers_nothing_ends_the_run_and_not_after_all_questions(
     assert HOPELESS <= len(log.requests) < 500
 
 
+def test_questions_that_no_server_answers_are_all_asked_when_they_are_what_is_left() -> None:
+    with stand_in(lambda content, tries: Turn(400, "{}")) as (address, log):
+        found = outcomes(model(address), [asking(number) for number in range(HOPELESS + 5)])
+    assert all(isinstance(failure, Failure) and failure.kind is FailureKind.REFUSED for failure in found)
+    assert len(log.requests) == HOPELESS + 5
+
+
+def test_a_second_round_knows_that_the_server_has_answered_before() -> None:
+    with stand_in(lambda content, tries: Turn(403, "{}") if content == "question 1" else Turn()) as (address, _):
+        policy = model(address)
+        assert isinstance(outcomes(policy, [asking(0)])[0], Reply)
+        (failure,) = outcomes(policy, [asking(1)])
+    assert isinstance(failure, Failure)
+    assert failure.kind is FailureKind.REFUSED
+
+
 def test_money_that_is_spent_is_not_asked_for_again() -> None:
     body = '{"error": {"message": "quota", "code": "insufficient_quota"}}'
     with stand_in(lambda content, tries: Turn(429, body)) as (address, log):
