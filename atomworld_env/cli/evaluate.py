@@ -143,9 +143,12 @@ def evaluate(
     """Run a policy over a suite and print success per edit.
 
     Every answer is stepped through AtomWorld-v0. One line per answer goes to results.jsonl in --out as soon as its
-    verdict is there, so that a killed run loses nothing that was finished.
+    verdict is there, so that a killed run loses nothing that was finished. Where the machinery fails (a network, a
+    server, memory) nothing is scored: the failure goes to failures.jsonl, and the command ends with status 1.
     """
+    from atomworld_env.evaluation.journal import FAILURES, failures_left
     from atomworld_env.evaluation.manifest import read_manifest
+    from atomworld_env.evaluation.records import place
     from atomworld_env.evaluation.run import evaluate as run_policy
     from atomworld_env.evaluation.summary import summarise, summary_table
     from atomworld_env.policies.by_name import PolicyOptions, policy_by_name
@@ -187,7 +190,7 @@ def evaluate(
     with progress_bar("loading the suite", 1, quiet=json) as advance:
         questions = load_suite(suite).restricted(names, per_action)
         advance(1, "loading the suite")
-    with progress_bar(policy, len(questions.tasks), quiet=json) as advance:
+    with progress_bar(policy, len(questions.tasks) * samples, quiet=json) as advance:
         records = run_policy(
             chosen,
             questions,
@@ -207,10 +210,20 @@ def evaluate(
             progress=lambda done, total: advance(done, policy),
         )
     rows = summarise(records, read_manifest(folder)["config"], questions.tasks)
+    left = failures_left(folder, {place(record) for record in records})
     if json:
-        print_json({"policy": policy, "suite": questions.name, "rows": [row.to_json() for row in rows]})
+        lines = [row.to_json() for row in rows]
+        print_json({"policy": policy, "suite": questions.name, "rows": lines, "failures_left": left})
     else:
         stdout.print(summary_table(policy, rows))
+    if left:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(left.items()))
+        stderr.print(
+            f"{sum(left.values())} questions have no answer ({kinds}; see {folder / FAILURES}); ask them again with "
+            "--resume",
+            markup=False, highlight=False, soft_wrap=True,
+        )  # fmt: skip
+        raise typer.Exit(1)
 
 
 def table(

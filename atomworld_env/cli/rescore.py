@@ -44,6 +44,7 @@ def rescore(
     anew, and --out keeps the result as a run of its own.
     """
     from atomworld_env.evaluation.manifest import read_manifest
+    from atomworld_env.evaluation.records import stored_tasks
     from atomworld_env.evaluation.rescore import VERDICT_KEYS, rescore
     from atomworld_env.evaluation.summary import summarise, summary_table
 
@@ -61,7 +62,7 @@ def rescore(
             workers=workers or default_workers(),
             progress=lambda done, total: advance(done, ""),
         )
-    rows = summarise(done.after)
+    rows = summarise(done.after, config, stored_tasks(run, config["suite"]).tasks)
     changed = done.changed
     if json:
         lines = [

@@ -14,7 +14,9 @@ from atomworld_env.cli.app import app
 from atomworld_env.tasks.suite import Suite, load_suite
 from atomworld_env.tasks.task import Task
 
-COMMANDS = ["sample", "generate", "evaluate", "table", "policies", "score", "audit"]
+COMMANDS = [
+    "sample", "generate", "evaluate", "table", "policies", "rescore", "score", "audit", "import", "export", "report",
+]  # fmt: skip
 
 
 def atomworld(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -276,3 +278,16 @@ def test_control_c_says_that_the_rest_can_be_resumed(small_suite_folder: Path, t
     assert process.returncode == 130
     assert "continue with --resume" in errors
     assert "Traceback" not in errors
+
+
+def test_questions_without_an_answer_end_in_status_1_and_say_how_to_go_on(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    line = [
+        "evaluate", "--policy", "openai:nobody", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0", "--per-action", "1",
+        "--actions", "remove", "--profile", "strict", "--out", str(tmp_path / "run"),
+    ]  # fmt: skip
+    ended = atomworld(*line)
+    assert ended.returncode == 1, ended.stderr
+    assert "1 questions have no answer (1 network; see" in ended.stderr
+    assert "--resume" in ended.stderr
+    assert "Traceback" not in ended.stderr
