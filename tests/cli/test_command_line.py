@@ -283,8 +283,8 @@ def test_control_c_says_that_the_rest_can_be_resumed(small_suite_folder: Path, t
 def test_questions_without_an_answer_end_in_status_1_and_say_how_to_go_on(tmp_path: Path) -> None:
     pytest.importorskip("openai")
     line = [
-        "evaluate", "--policy", "openai:nobody", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0", "--per-action", "1",
-        "--actions", "remove", "--profile", "strict", "--out", str(tmp_path / "run"),
+        "evaluate", "--policy", "openai:nobody", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0",
+        "--per-action", "1", "--actions", "remove", "--profile", "strict", "--out", str(tmp_path / "run"),
     ]  # fmt: skip
     ended = atomworld(*line)
     assert ended.returncode == 1, ended.stderr
