@@ -217,7 +217,8 @@ class _Session:
             return error.status_code, error.response.headers, error.response.content
 
     def _without_key(self, words: str) -> str:
-        return words if self.key == NO_KEY else words.replace(self.key, "(key)")
+        line = " ".join(words.split())
+        return line if self.key == NO_KEY else line.replace(self.key, "(key)")
 
 
 async def _body(response: Any) -> bytes:

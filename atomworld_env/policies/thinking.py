@@ -49,7 +49,7 @@ def prompt_of(tokenizer: Any, messages: Sequence[dict[str, str]], decoding: Deco
     tokens = tokenizer.apply_chat_template(
         messages, add_generation_prompt=True, tokenize=True, return_dict=True, **decoding.template_options
     )["input_ids"]
-    return Prompt(list(tokens), tokenizer.decode(tokens[-8:]).rstrip().endswith(OPENING))
+    return Prompt(list(tokens), tokenizer.decode(tokens[-32:]).rstrip().endswith(OPENING))
 
 
 def answer_text(tokenizer: Any, prompt: Prompt, continuation: Continuation, stop: Sequence[str]) -> str:

@@ -136,6 +136,23 @@ def test_a_stop_string_ends_an_answer_and_is_no_part_of_it(random_model: Path, q
         assert reply.truncated == (stop not in before)
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_an_open_thought_is_closed_and_the_answer_does_not_depend_on_its_batch(
+    random_model: Path, questions: list[Question], temperature: float
+) -> None:
+    together = load(random_model, max_new_tokens=40, thinking_budget=10, temperature=temperature)
+    together.tokenizer.chat_template = "{{ messages[0]['content'] }}<think>\n"
+    alone = replace(together, batch_size=1)
+    for reply, same in zip(replies(together, questions), replies(alone, questions), strict=True):
+        assert reply.text == same.text
+        assert reply.text.startswith("<think>\n")
+        assert "</think>" in reply.text  # at the budget if not before
+        assert reply.completion_tokens == same.completion_tokens
+        assert reply.completion_tokens is not None
+        assert 10 < reply.completion_tokens <= 40
+    assert any("\n</think>\n" in reply.text for reply in replies(together, questions))
+
+
 def test_too_little_memory_halves_the_batch_and_loses_nothing(
     random_model: Path, questions: list[Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
