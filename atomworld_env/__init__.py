@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from atomworld_env.families.registry import FAMILIES
+
 if TYPE_CHECKING:
     from atomworld_env.envs.atomworld import AtomWorldEnv
     from atomworld_env.structures.pool import StructurePool, load_pool
@@ -64,5 +66,6 @@ def __dir__() -> list[str]:
 
 
 # Gymnasium 1.x has no entry-point plugins and warns when an id is registered twice.
-if ENV_ID not in gymnasium.registry:
-    gymnasium.register(id=ENV_ID, entry_point="atomworld_env.envs.atomworld:AtomWorldEnv")
+for _entry in FAMILIES.values():
+    if _entry.env_id not in gymnasium.registry:
+        gymnasium.register(id=_entry.env_id, entry_point=_entry.env)

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
 
-import gymnasium
-from gymnasium import spaces
-from gymnasium.error import ResetNeeded
-
 from atomworld_env.actions import ACTIONS
-from atomworld_env.envs.text_space import TextSpace
+from atomworld_env.envs.single_answer import SingleAnswerEnv
 from atomworld_env.errors import UsageError
 from atomworld_env.families.edits import CrystalEdits
-from atomworld_env.families.family import Family
 from atomworld_env.prompts.prompt import PromptTemplate, load_template
 from atomworld_env.structures.cif import CifStyle
 from atomworld_env.structures.pool import StructurePool
 from atomworld_env.tasks.sampler import DISCRIMINATING_DISPLACEMENT
 from atomworld_env.tasks.sampler_config import SamplerConfig
-from atomworld_env.tasks.suite import Suite, load_suite
-from atomworld_env.tasks.task import Task, usable
-from rewards import SCHEMES, Verdict, components, reward
+from atomworld_env.tasks.suite import Suite
+from atomworld_env.tasks.task import Task
 from rewards.cif_reading import ENGINES
 
-PROFILES = ("strict", "paper", "both")
 
-Observation = dict[str, str]
-
-
-class AtomWorldEnv(gymnasium.Env[Observation, str]):
+class AtomWorldEnv(SingleAnswerEnv):
     """Edit a crystal: read a CIF and an instruction, answer with the edited CIF.
 
     ## Description
@@ -109,12 +99,6 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
         engine: str = "fast",
         render_mode: str | None = None,
     ) -> None:
-        if reward_scheme not in SCHEMES:
-            raise UsageError(f"unknown reward scheme {reward_scheme!r}; choose from {', '.join(SCHEMES)}")
-        if profile not in PROFILES:
-            raise UsageError(f"unknown profile {profile!r}; choose from {', '.join(PROFILES)}")
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise UsageError(f"unknown render mode {render_mode!r}; choose from ansi, rgb_array")
         if engine not in ENGINES:
             raise UsageError(f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}")
         if not isinstance(tolerance, int | float) or not 0 < tolerance < inf:
@@ -137,118 +121,26 @@ class AtomWorldEnv(gymnasium.Env[Observation, str]):
                 cif_style=cif_style,
                 decimals=decimals,
             )
-        template = prompt if isinstance(prompt, PromptTemplate) else load_template(prompt)
-        self.family: Family = CrystalEdits(
+        family = CrystalEdits(
             sampler,
             pool=None if isinstance(pool, str) else pool,
-            template=template,
+            template=prompt if isinstance(prompt, PromptTemplate) else load_template(prompt),
             tolerance=tolerance,
             strict_tags=strict_tags,
             engine=engine,
         )
-        self.suite = load_suite(suite) if isinstance(suite, str | Path) else suite
-        if self.suite is not None and names is not None:
-            self.suite = self.suite.restricted(names)
-        self.reward_scheme = reward_scheme
-        # The `paper` scheme needs the paper verdict; the strict one is always reported beside it.
-        self.profile = "both" if profile == "paper" or reward_scheme == "paper" else profile
-        self.render_mode = render_mode
-        self.observation_space = spaces.Dict(  # type: ignore[assignment]  # Dict is a Space of dict[str, Any]
-            {"structure": TextSpace(), "prompt": TextSpace()}
+        super().__init__(
+            family,
+            suite=suite,
+            actions=names,
+            reward_scheme=reward_scheme,
+            profile=profile,
+            render_mode=render_mode,
         )
-        self.action_space = TextSpace()
-        self.task: Task | None = None
-        self.answer: str | None = None
-        self.verdict: Verdict | None = None
-        self.reward = 0.0
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
-        """Draw the next task.
-
-        Raises:
-            UsageError: for an option, action or task that does not exist or cannot be read.
-        """
-        super().reset(seed=seed)
-        options = options or {}
-        unknown = set(options) - {"task", "action"}
-        if unknown:
-            raise UsageError(f"unknown reset option {sorted(unknown)[0]!r}; the options are task and action")
-        self.task = self._given(options["task"]) if "task" in options else self._drawn(options.get("action"))
-        self.answer, self.verdict, self.reward = None, None, 0.0
-        observation = {"structure": self.task.structure, "prompt": self.family.prompt(self.task)}
-        return observation, self._info()
-
-    def _drawn(self, action: str | None) -> Task:
-        if self.suite is None:
-            return self.family.sample(int(self.np_random.integers(2**53)), action)
-        tasks = self.suite.tasks if action is None else self.suite.restricted([action]).tasks
-        return tasks[int(self.np_random.integers(len(tasks)))]
-
-    def _given(self, task: Task | Mapping[str, Any] | str) -> Task:
-        try:
-            if isinstance(task, str):
-                if self.suite is None:
-                    raise UsageError(f"task {task!r} is an id, which needs an environment with a suite")
-                task = self.suite.by_id(task)
-            elif not isinstance(task, Task):
-                task = Task.from_json(task)
-            return usable(task)
-        except ValueError as error:
-            raise UsageError(f"this task cannot be used: {error}") from None
-
-    def step(self, action: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Verify and reward the answer; the episode ends.
-
-        Raises:
-            gymnasium.error.ResetNeeded: when no task is waiting for an answer. Nothing in the answer raises.
-        """
-        if self.task is None or self.verdict is not None:
-            raise ResetNeeded("call reset() before step(): every episode is one answer")
-        self.answer = action if isinstance(action, str) else None
-        self.verdict = self.family.verify(self.task, action, profile=self.profile)
-        self.reward = reward(self.verdict, self.reward_scheme, baseline=self.task.baseline)
-        observation = {"structure": self.task.structure, "prompt": self.family.prompt(self.task)}
-        return observation, self.reward, True, False, self._info()
-
-    def _info(self) -> dict[str, Any]:
-        assert self.task is not None
-        task, verdict = self.task, self.verdict
-        earned = components(verdict, self.reward_scheme, baseline=task.baseline) if verdict else {}
-        info: dict[str, Any] = {
-            "task_id": task.task_id,
-            "action": task.action,
-            "structure_id": task.structure_id,
-            "n_sites": task.n_sites,
-            "orthogonal": task.crystal.is_orthogonal,
-            "messages": self.family.messages(task),
-            "verdict_strict": str(verdict.verdict_strict) if verdict else "",
-            "message": verdict.message if verdict else "",
-            "success": bool(verdict.success_strict) if verdict else False,
-            "max_displacement": _number(verdict.max_displacement if verdict else None),
-        }
-        for part in ("parse", "composition", "geometry", "success"):
-            info[f"reward_{part}"] = float(earned.get(part, 0.0))
-        if self.profile == "both":
-            info["verdict_paper"] = str(verdict.verdict_paper) if verdict else ""
-            info["success_paper"] = bool(verdict.success_paper) if verdict else False
-            info["rmsd"] = _number(verdict.rmsd if verdict else None)
-            info["max_dist"] = _number(verdict.max_dist if verdict else None)
-        return info
-
-    def render(self) -> Any:
+    def picture(self, task: Task) -> Any:
         """The edit as text (`ansi`) or as a picture, uint8 of shape (height, width, 3) (`rgb_array`)."""
-        if self.render_mode is None:
-            gymnasium.logger.warn('render() needs a render_mode: make the environment with render_mode="ansi"')
-            return None
-        if self.task is None:
-            raise ResetNeeded("call reset() before render()")
         from atomworld_env.envs.rendering import render_ansi, render_rgb_array
 
         draw = render_ansi if self.render_mode == "ansi" else render_rgb_array
-        return draw(self.task, self.answer, self.verdict, self.reward)
-
-
-def _number(value: float | None) -> float:
-    return inf if value is None else float(value)
+        return draw(task, self.answer, self.verdict, self.reward)

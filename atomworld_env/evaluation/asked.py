@@ -110,7 +110,7 @@ def _asked(
     if task is not None:
         if not records:
             with_paper = wanted and (limit is None or seen[task.action] < limit)
-        level, orthogonal = int(task.difficulty["level"]), task.crystal.is_orthogonal
+        level, orthogonal = int(task.difficulty["level"]), task.orthogonal
         known = (task.action, task.structure_id, task.n_sites, orthogonal, level)
         return AskedTask(*known, samples, tuple(records), with_paper, floor)
     if records:

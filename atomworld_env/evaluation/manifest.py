@@ -31,7 +31,7 @@ class RunConfig:
         samples: answers to each task.
         profile: strict, paper or both.
         paper_per_action: tasks of each edit that get the paper profile too; None for all of them.
-        tolerance: Å, strict profile.
+        tolerance: Å, strict profile; None for a family without one.
         reward_scheme: name of the scheme.
         strict_tags: published tag rule.
         engine: of the verification.
@@ -48,7 +48,7 @@ class RunConfig:
     samples: int
     profile: str
     paper_per_action: int | None
-    tolerance: float
+    tolerance: float | None
     reward_scheme: str
     strict_tags: bool
     engine: str

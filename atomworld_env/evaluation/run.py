@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from atomworld_env.envs.atomworld import AtomWorldEnv
 from atomworld_env.evaluation.journal import Journal
 from atomworld_env.evaluation.manifest import RunConfig, start_folder
 from atomworld_env.evaluation.records import (
@@ -24,6 +23,8 @@ from atomworld_env.evaluation.records import (
     read_results,
 )
 from atomworld_env.evaluation.stepping import Attempt, Notify, Outcome, step_all
+from atomworld_env.families.family import Family
+from atomworld_env.families.registry import FAMILIES
 from atomworld_env.policies.policy import AnyPolicy, Failure, Question, Reply, replies_of, settings_of
 from atomworld_env.prompts.prompt import PromptTemplate
 from atomworld_env.tasks.suite import Suite
@@ -41,7 +42,7 @@ def evaluate(
     samples: int = 1,
     profile: str = "both",
     paper_per_action: int | None = None,
-    tolerance: float = 0.1,
+    tolerance: float | None = None,
     reward_scheme: str = "shaped",
     strict_tags: bool = False,
     engine: str = "fast",
@@ -61,13 +62,20 @@ def evaluate(
 
     Args:
         samples: answers to each task.
+        profile: of the verdicts; families without a paper profile have the strict one under any name.
         paper_per_action: compute the paper profile for the first so many tasks of each edit only.
+        tolerance: None for the family's own (0.1 Å for the edits).
 
     Raises:
         UsageError: if the folder holds another run, cannot be written, or `resume` meets another configuration.
     """
+    family = FAMILIES[suite.family]
+    profile = profile if family.has_paper else "strict"
+    arguments = {"reward_scheme": reward_scheme, "strict_tags": strict_tags, "engine": engine, "prompt": template}
+    if tolerance is not None:
+        arguments["tolerance"] = tolerance
     # The environment refuses what it does not know; asked here, before a folder is made or a worker started.
-    AtomWorldEnv(profile=profile, reward_scheme=reward_scheme, tolerance=tolerance, engine=engine)
+    environment = family.load("env")(profile=profile, **arguments)
     config = RunConfig(
         policy=policy.name,
         settings=settings_of(policy),
@@ -77,7 +85,7 @@ def evaluate(
         samples=samples,
         profile=profile,
         paper_per_action=paper_per_action,
-        tolerance=tolerance,
+        tolerance=environment.family.tolerance,
         reward_scheme=reward_scheme,
         strict_tags=strict_tags,
         engine=engine,
@@ -90,29 +98,23 @@ def evaluate(
     path = folder / RESULTS
     drop_cut_line(path)
     records = {place(record): record for record in read_results(path)} if path.exists() else {}
-    asked = _asked(suite, template, samples, profile, paper_per_action)
+    asked = _asked(suite, environment.family, samples, profile, paper_per_action)
     waiting = [one for one in asked if one.place not in records]
     journal = Journal(folder)
-    arguments = {
-        "tolerance": tolerance,
-        "reward_scheme": reward_scheme,
-        "strict_tags": strict_tags,
-        "engine": engine,
-        "prompt": template,
-    }
     outcomes = step_all(
         _attempts(policy, waiting, journal),
         workers=min(workers, len(waiting)),  # none where nothing is left to do
         time_limit=time_limit,
         arguments=arguments,
         with_paper=profile != "strict" and paper_per_action != 0,
+        env_id=family.env_id,
     )
     finished = False
     try:
         # Closed, so that the workers end with a Ctrl-C or an error here, too.
         with closing(outcomes), path.open("a", encoding="utf-8", newline="\n") as file:
             for attempt, outcome in outcomes:
-                record = _record(attempt, outcome, template)
+                record = _record(attempt, outcome, environment.family)
                 append_line(file, record)
                 records[place(record)] = record
                 if progress is not None:
@@ -134,16 +136,14 @@ class _Asked:
         return self.index, self.question.sample
 
 
-def _asked(
-    suite: Suite, template: PromptTemplate, samples: int, profile: str, paper_per_action: int | None
-) -> list[_Asked]:
+def _asked(suite: Suite, family: Family, samples: int, profile: str, paper_per_action: int | None) -> list[_Asked]:
     """All that a run asks, the first sample of every task before the second of any."""
     seen: Counter[str] = Counter()
     first = []
     for index, task in enumerate(suite.tasks):
         with_paper = profile != "strict" and (paper_per_action is None or seen[task.action] < paper_per_action)
         seen[task.action] += 1
-        first.append((index, Question(task, template.messages(task.structure, task.prompt)), with_paper))
+        first.append((index, Question(task, family.messages(task)), with_paper))
     return [
         _Asked(index, Question(question.task, question.messages, sample), with_paper)
         for sample in range(samples)
@@ -176,9 +176,9 @@ def _attempt(one: _Asked, reply: Reply) -> Attempt:
     return Attempt(one.index, one.question.task, reply.text, one.with_paper, one.question.sample, reply)
 
 
-def _record(attempt: Attempt, outcome: Outcome, template: PromptTemplate) -> Record:
+def _record(attempt: Attempt, outcome: Outcome, family: Family) -> Record:
     task, reply = attempt.task, attempt.reply or Reply(attempt.answer)
-    prompt = template.render(task.structure, task.prompt)
+    prompt = family.prompt(task)
     values: dict[str, Any] = {
         "index": attempt.index,
         "sample": attempt.sample,
@@ -186,7 +186,7 @@ def _record(attempt: Attempt, outcome: Outcome, template: PromptTemplate) -> Rec
         "action": task.action,
         "structure_id": task.structure_id,
         "n_sites": task.n_sites,
-        "orthogonal": task.crystal.is_orthogonal,
+        "orthogonal": task.orthogonal,
         "level": int(task.difficulty["level"]),
         "prompt_hash": hashlib.sha256(prompt.encode()).hexdigest()[:12],
         "answer": attempt.answer,

@@ -8,12 +8,15 @@ from functools import cache, lru_cache, partial
 from math import isfinite
 from typing import Any
 
+from atomworld_env.families.registry import FAMILIES, family_of
 from atomworld_env.policies.policy import Reply
 from atomworld_env.tasks.task import Task
 from rewards import verify, worker
 from rewards.worker_process import DEFAULT_MEMORY_LIMIT
 from rewards.worker_verification import warm_up as warm_up_verification
 from rewards.workers import TaskTimeout, WorkerLost, Workers
+
+ENV_ID = FAMILIES["edits"].env_id
 
 IN_FLIGHT_PER_WORKER = 8
 """Answers handed over ahead of time; more would only hold memory."""
@@ -50,7 +53,7 @@ def step(task: Task, answer: str, with_paper: bool, **arguments: Any) -> Outcome
     Args:
         arguments: of the environment.
     """
-    environment = _environment(with_paper, **arguments)
+    environment = _environment(family_of(task.action).env_id, with_paper, **arguments)
     environment.reset(options={"task": task})
     _, reward, _, _, info = environment.step(answer)
     verdict = environment.unwrapped.verdict
@@ -71,20 +74,20 @@ def _copy_passes(structure: str, target: str, engine: str) -> bool:
     return bool(verify(f"<cif>\n{structure}\n</cif>", target, profile="paper", engine=engine).success_paper)
 
 
-def warm_up(with_paper: bool, **arguments: Any) -> None:
+def warm_up(env_id: str, with_paper: bool, **arguments: Any) -> None:
     """Import, read and compile all that a step needs, so that no answer pays for it."""
     warm_up_verification(profile="both" if with_paper else "strict", engine=arguments.get("engine", "fast"))
     for paper in {False, with_paper}:
-        _environment(paper, **arguments)
+        _environment(env_id, paper, **arguments)
 
 
 @cache
-def _environment(with_paper: bool, **arguments: Any) -> Any:
+def _environment(env_id: str, with_paper: bool, **arguments: Any) -> Any:
     import gymnasium
 
-    import atomworld_env
+    import atomworld_env  # noqa: F401  (registers the ids)
 
-    return gymnasium.make(atomworld_env.ENV_ID, profile="both" if with_paper else "strict", **arguments)
+    return gymnasium.make(env_id, profile="both" if with_paper else "strict", **arguments)
 
 
 _INFO_KEYS = (
@@ -117,6 +120,7 @@ def step_all(
     time_limit: float,
     arguments: dict[str, Any],
     with_paper: bool = True,
+    env_id: str = ENV_ID,
 ) -> Generator[tuple[Attempt, Outcome]]:
     """Step every attempt, each as soon as it is done, in any order.
 
@@ -126,6 +130,7 @@ def step_all(
             is ``timeout``. A worker that dies or runs out of memory gives ``worker_lost``.
         arguments: of the environment.
         with_paper: whether an attempt may ask for the paper profile, so that workers warm up for it.
+        env_id: of the environment that workers warm up for; a task is stepped through its family's in any case.
 
     Raises:
         RuntimeError: if workers cannot be started.
@@ -133,7 +138,7 @@ def step_all(
     pool = Workers(
         workers,
         partial(step, **arguments),
-        warm_up=partial(warm_up, with_paper, **arguments),
+        warm_up=partial(warm_up, env_id, with_paper, **arguments),
         timeout=time_limit,
         memory_limit=DEFAULT_MEMORY_LIMIT,
     )

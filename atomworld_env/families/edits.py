@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from atomworld_env.actions import ACTIONS
 from atomworld_env.prompts.prompt import Message, PromptTemplate, default_template
 from atomworld_env.structures.pool import StructurePool
 from atomworld_env.tasks.sampler import TaskSampler
 from atomworld_env.tasks.sampler_config import SamplerConfig
-from atomworld_env.tasks.task import Task
-from rewards import PreparedTarget, Verdict, prepare_target, verify
+from atomworld_env.tasks.task import PUBLISHED, Task
+from rewards import PreparedTarget, TargetError, Verdict, prepare_target, verify
 
 
 class CrystalEdits:
@@ -73,6 +74,30 @@ class CrystalEdits:
             strict_tags=self.strict_tags,
             engine=self.engine,
         )
+
+
+def check_task(task: Task) -> None:
+    """See that the parameters of an edit are complete and both its structures can be read.
+
+    Raises:
+        ValueError: in one line, naming what is wrong.
+    """
+    try:
+        if task.params or task.version != PUBLISHED:
+            ACTIONS[task.action].instruction(task.params)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"the parameters do not fit {task.action} ({type(error).__name__}: {error})") from None
+    for name, cif in (("structure", task.structure), ("target", task.target)):
+        try:
+            _ = prepare_target(cif).arrangement
+        except TargetError as error:
+            raise ValueError(f"the {name} cannot be used: {error}") from None
+    _ = task.crystal, task.target_crystal
+
+
+def edits_of_split(split: str) -> CrystalEdits:
+    """The family with its defaults, sampling from one split."""
+    return CrystalEdits(SamplerConfig(split=split))
 
 
 @lru_cache(maxsize=256)

@@ -13,10 +13,15 @@ class Family(Protocol):
     """Sample a task from a seed, state it, verify an answer.
 
     Attributes:
-        name: of the family.
+        name: of the family, a key of :data:`atomworld_env.families.registry.FAMILIES`.
     """
 
     name: str
+
+    @property
+    def tolerance(self) -> float | None:
+        """Up to which distance an answer is right, in the family's unit; None where there is no such number."""
+        ...
 
     @property
     def actions(self) -> tuple[str, ...]:

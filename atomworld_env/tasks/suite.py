@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from atomworld_env.errors import UsageError
+from atomworld_env.families.registry import family_of
 from atomworld_env.structures.pool import PoolEntry, StructurePool
 from atomworld_env.tasks.sampler import TaskSampler
 from atomworld_env.tasks.sampler_config import SamplerConfig
@@ -49,6 +50,18 @@ class Suite:
     def actions(self) -> tuple[str, ...]:
         """The edits that occur, in order of first appearance."""
         return tuple(dict.fromkeys(task.action for task in self.tasks))
+
+    @property
+    def family(self) -> str:
+        """Name of the family that the tasks are of.
+
+        Raises:
+            UsageError: if they are of several, or there is none.
+        """
+        found = sorted({family_of(action).name for action in self.actions})
+        if len(found) != 1:
+            raise UsageError(f"suite {self.name} holds tasks of {' and '.join(found) or 'no family'}; one is needed")
+        return found[0]
 
     def by_id(self, task_id: str) -> Task:
         """The task with this id.

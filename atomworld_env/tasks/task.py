@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from atomworld_env.actions import ACTIONS
 from atomworld_env.errors import UsageError
+from atomworld_env.families.registry import family_of
 from atomworld_env.structures.cif import read_p1_cif
 from atomworld_env.structures.crystal import TARGET_DECIMALS, Crystal
-from rewards import Baseline, TargetError, prepare_target
+from rewards import Baseline, prepare_target
 
 PUBLISHED = "published"
 """`version` of a task that was read from the benchmark's own files: instruction and target are as stored there."""
@@ -64,6 +64,14 @@ class Task:
     def target_crystal(self) -> Crystal:
         """The ground truth, sites in file order."""
         return self._read(self.target)
+
+    @property
+    def orthogonal(self) -> bool | None:
+        """Whether the cell has three right angles; None for a task without a crystal."""
+        place = family_of(self.action).crystal_in
+        if place is None:
+            return None
+        return (self.crystal if place == "structure" else self.target_crystal).is_orthogonal
 
     def _read(self, cif: str) -> Crystal:
         return crystal_of(cif) if self.version == PUBLISHED else read_p1_cif(cif)
@@ -133,27 +141,16 @@ def _as_written(value: Any) -> Any:
 
 
 def usable(task: Task) -> Task:
-    """The task, once its edit is known, its parameters are complete and both its structures can be read.
+    """The task, once its kind is known and its family finds it complete.
 
     Raises:
         ValueError: in one line, naming what is wrong. (A ground truth that cannot be read is refused here, when it is
             loaded, and never in a step.)
     """
-    if task.action not in ACTIONS:
-        raise ValueError(f"unknown action {task.action!r}; choose from {', '.join(ACTIONS)}")
-    try:
-        if task.params or task.version != PUBLISHED:
-            ACTIONS[task.action].instruction(task.params)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"the parameters do not fit {task.action} ({type(error).__name__}: {error})") from None
+    family = family_of(task.action)
     if not isinstance(task.difficulty.get("level"), int | float):
         raise ValueError("difficulty lacks its level")
-    for name, cif in (("structure", task.structure), ("target", task.target)):
-        try:
-            _ = prepare_target(cif).arrangement
-        except TargetError as error:
-            raise ValueError(f"the {name} cannot be used: {error}") from None
-    _ = task.crystal, task.target_crystal
+    family.load("check")(task)
     return task
 
 

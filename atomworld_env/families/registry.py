@@ -1,0 +1,88 @@
+"""The families of tasks, by name and by the kinds of task they have. Nothing of them is imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, Literal
+
+EDITS = (
+    "change", "remove", "add", "insert_between", "swap", "delete_below", "move", "move_towards", "rotate_around",
+    "super_cell",
+)  # fmt: skip
+"""Names of the ten edits, as in :data:`atomworld_env.actions.ACTIONS`, which a test holds against it."""
+
+
+@dataclass(frozen=True)
+class FamilyEntry:
+    """What everything that is written once for all families has to know of one.
+
+    Attributes:
+        name: of the family.
+        env_id: of its Gymnasium environment.
+        env: entry point of the environment's class. Its keyword arguments include `suite`, `actions`, `split`,
+            `reward_scheme`, `profile`, `prompt`, `strict_tags`, `tolerance`, `engine` and `render_mode`; what has no
+            meaning for the family must keep its default.
+        check: entry point of a function that takes a task and raises ValueError, in one line, if it cannot be used.
+        make: entry point of a function `(split) -> Family`, from which suites are sampled.
+        actions: the kinds of task; no two families share a name.
+        crystal_in: where a task's crystal stands, in ``structure`` or ``target``; None for a task without one.
+        tags: what is put around an answer.
+        has_paper: whether there is a paper profile.
+    """
+
+    name: str
+    env_id: str
+    env: str
+    check: str
+    make: str
+    actions: tuple[str, ...]
+    crystal_in: Literal["structure", "target"] | None
+    tags: tuple[str, str] = ("<cif>", "</cif>")
+    has_paper: bool = False
+
+    def load(self, part: Literal["env", "check", "make"]) -> Any:
+        """The object behind an entry point."""
+        module, _, name = getattr(self, part).partition(":")
+        return getattr(import_module(module), name)
+
+    def wrap(self, text: str) -> str:
+        """A text between the family's tags, as a right answer has it."""
+        opening, closing = self.tags
+        return f"{opening}\n{text}{closing}"
+
+
+FAMILIES: Mapping[str, FamilyEntry] = MappingProxyType(
+    {
+        entry.name: entry
+        for entry in (
+            FamilyEntry(
+                name="edits",
+                env_id="AtomWorld-v0",
+                env="atomworld_env.envs.atomworld:AtomWorldEnv",
+                check="atomworld_env.families.edits:check_task",
+                make="atomworld_env.families.edits:edits_of_split",
+                actions=EDITS,
+                crystal_in="structure",
+                has_paper=True,
+            ),
+        )
+    }
+)
+"""Every family, by name."""
+
+_BY_ACTION = {action: entry for entry in FAMILIES.values() for action in entry.actions}
+
+
+def family_of(action: str) -> FamilyEntry:
+    """The family that has this kind of task.
+
+    Raises:
+        ValueError: if none has, naming those there are.
+    """
+    try:
+        return _BY_ACTION[action]
+    except KeyError:
+        raise ValueError(f"unknown action {action!r}; choose from {', '.join(_BY_ACTION)}") from None
