@@ -87,7 +87,8 @@ def _no_completion(words: str) -> Unanswered:
 
 
 def _words(error: Any) -> str:
-    return _one_line(str(error.get("message") or error) if isinstance(error, dict) else str(error))
+    told = (error.get("message") or error.get("detail") or error) if isinstance(error, dict) else error
+    return _one_line(str(told))
 
 
 def _one_line(text: str) -> str:

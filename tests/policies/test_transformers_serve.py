@@ -145,4 +145,4 @@ def test_a_model_that_the_server_does_not_have_is_a_mistake(address: str, suite:
     task = suite.tasks[0]
     question = Question(task, load_template("short").messages(task.structure, task.prompt))
     with pytest.raises(ValueError, match="another/model"):
-        list(served.replies([replace(question, sample=sample) for sample in range(30)]))
+        list(served.replies([replace(question, sample=sample) for sample in range(200)]))
