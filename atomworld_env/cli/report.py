@@ -53,9 +53,16 @@ def report(
         print_json(written.to_json())
         return
     size = written.page.stat().st_size / 1e6
-    stdout.print(f"{written.page} ({size:.1f} MB, opens in any browser, no network)", markup=False, highlight=False)
-    stdout.print(f"{len(written.figures)} figures in {written.figures[0].parent}", markup=False, highlight=False)
-    stdout.print(f"tables: {', '.join(map(str, written.tables))}", markup=False, highlight=False)
+    stdout.print(
+        f"{written.page} ({size:.1f} MB, opens in any browser, no network)",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    stdout.print(
+        f"{len(written.figures)} figures in {written.figures[0].parent}", markup=False, highlight=False, soft_wrap=True
+    )
+    stdout.print(f"tables: {', '.join(map(str, written.tables))}", markup=False, highlight=False, soft_wrap=True)
     for each in written.compared:
         if each.refusal:
-            stdout.print(f"{each.after}: {each.refusal}", markup=False, highlight=False)
+            stdout.print(f"{each.after}: {each.refusal}", markup=False, highlight=False, soft_wrap=True)

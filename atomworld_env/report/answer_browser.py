@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,6 +28,9 @@ ALL_TEXTS = 24_000_000
 
 SHORTEST_CUT = 400
 """Characters of an answer that are kept in any case."""
+
+MOST_PACKED = 14_000_000
+"""Bytes of the packed data, which with plotly.js make a page of less than 25 MB; texts are cut shorter above it."""
 
 MOST_SITES_DRAWN = 800
 """An answer with more sites is named, not drawn or compared site by site."""
@@ -81,6 +86,24 @@ def browser_data(runs: Sequence[StoredRun], progress: Callable[[int], None] | No
                 if progress is not None and len(answers) % 100 == 0:
                     progress(len(answers))
     return {"tasks": tasks, "crystals": crystals.rows, "answers": answers, "limit": limit}
+
+
+def packed(data: dict[str, Any]) -> bytes:
+    """The data as gzipped JSON; where that is too large (random letters hardly shrink) the texts are cut again."""
+    limit = data["limit"]
+    while True:
+        # ASCII, so that a lone surrogate in an answer is no error.
+        text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+        pack = gzip.compress(text.encode("ascii"), 6, mtime=0)
+        if len(pack) <= MOST_PACKED or limit <= SHORTEST_CUT:
+            return pack
+        limit = max(SHORTEST_CUT, limit // 2)
+        data = {**data, "limit": limit, "answers": [_cut_again(answer, limit) for answer in data["answers"]]}
+
+
+def _cut_again(answer: dict[str, Any], limit: int) -> dict[str, Any]:
+    head, tail = cut_text(answer.get("text", "") + answer.get("tail", ""), limit)
+    return answer | {"text": head, "tail": tail} if tail else answer
 
 
 def text_limit(lengths: Sequence[int]) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from atomworld_env.envs.crystal_panel import element_colour
 from atomworld_env.envs.marks import COLOURS, MEANINGS
 from atomworld_env.envs.projection import drawn_radius
-from atomworld_env.report.answer_browser import browser_data
+from atomworld_env.report.answer_browser import browser_data, packed
 from atomworld_env.report.charts import report_charts
 from atomworld_env.report.page import Page, render_page
 from atomworld_env.report.palette import UNANSWERED, VERDICT_COLOURS, VERDICT_WORDS, run_style
@@ -102,7 +102,7 @@ def write_report(
         _subtitle(runs),
         report_sections(runs, tables, charts, compared, with_answers=with_answers),
         figures,
-        answers,
+        None if answers is None else packed(answers),
         _colours(runs, answers),
     )
     say(sum(run.overall.attempts for run in runs), "writing")

@@ -9,8 +9,8 @@
   const { runs, marks: markKinds, elements, verdicts } = Report.colours;
   let data, chosen = [], shown = 0, current = null, scenes = [], turn = 0;
 
-  const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
-  // Characters that would not be seen, or would turn the direction of what follows, are spelt out.
+  const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/gu;
+  // Characters that would not be seen, or would turn the direction of what follows, and halves of a pair are spelt out.
   const visible = (text) => String(text).replace(INVISIBLE, (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
   function element(tag, className, text) {
     const made = document.createElement(tag);
