@@ -71,12 +71,22 @@ def action_names(text: str | None) -> tuple[str, ...]:
     """Comma-separated names of edits; all of them when nothing is given."""
     if text is None:
         return tuple(ACTIONS)
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    names = comma_separated(text)
     for name in names:
         if name not in ACTIONS:
             raise UsageError(f"unknown action {name!r}; choose from {', '.join(ACTIONS)}")
+    return names
+
+
+def comma_separated(text: str) -> tuple[str, ...]:
+    """Names with commas between them.
+
+    Raises:
+        UsageError: if there is none.
+    """
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
-        raise UsageError(f"no action is given; choose from {', '.join(ACTIONS)}")
+        raise UsageError("no action is given; name some, with commas between them")
     return names
 
 

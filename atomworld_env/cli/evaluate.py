@@ -9,7 +9,7 @@ import typer
 
 from atomworld_env.cli.console import (
     NARROWEST,
-    action_names,
+    comma_separated,
     default_workers,
     print_json,
     progress_bar,
@@ -24,9 +24,9 @@ from atomworld_env.cli.options import (
     EngineOption,
     JsonOption,
     OutFolderOption,
+    OwnToleranceOption,
     PromptOption,
     StrictTagsOption,
-    ToleranceOption,
     WorkersOption,
 )
 from atomworld_env.cli.policy_options import (
@@ -102,7 +102,7 @@ def evaluate(
         int | None, typer.Option(min=0, help="Paper profile for the first N tasks of each edit only.")
     ] = None,
     reward_scheme: Annotated[str, typer.Option(help="shaped, strict, paper or distance.")] = "shaped",
-    tolerance: ToleranceOption = 0.1,
+    tolerance: OwnToleranceOption = None,
     strict_tags: StrictTagsOption = False,
     engine: EngineOption = "fast",
     prompt: PromptOption = "default",
@@ -151,6 +151,7 @@ def evaluate(
     from atomworld_env.evaluation.records import place
     from atomworld_env.evaluation.run import evaluate as run_policy
     from atomworld_env.evaluation.summary import summarise, summary_table
+    from atomworld_env.families.registry import FAMILIES
     from atomworld_env.policies.by_name import PolicyOptions, policy_by_name
     from atomworld_env.policies.command import CommandOptions
     from atomworld_env.policies.local_model import SMALL_POLICY
@@ -182,14 +183,13 @@ def evaluate(
         CommandOptions(command_timeout, tuple(command_env or ()), concurrency or 1),
     )
     chosen = policy_by_name(policy, options)
-    template = load_template(prompt)
     if policy == SMALL_POLICY and prompt == "default":
         stderr.print(f"{policy} has only ever read --prompt short and the compact CIF style; it is lost with others")
-    names = None if actions is None else action_names(actions)
     folder = writable_folder(out)
     with progress_bar("loading the suite", 1, quiet=json) as advance:
-        questions = load_suite(suite).restricted(names, per_action)
+        questions = load_suite(suite).restricted(None if actions is None else comma_separated(actions), per_action)
         advance(1, "loading the suite")
+    template = load_template(prompt, default=FAMILIES[questions.family].prompt)
     with progress_bar(policy, len(questions.tasks) * samples, quiet=json) as advance:
         records = run_policy(
             chosen,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +22,9 @@ from atomworld_env.cli.options import (
 )
 from atomworld_env.errors import UsageError
 
+if TYPE_CHECKING:
+    from atomworld_env.tasks.suite import Suite
+
 EXAMPLES = """
 Examples:
 
@@ -37,7 +41,10 @@ def generate(
     suite: Annotated[
         str, typer.Option(help="The suite whose settings are used; other options change them.")
     ] = "atommotor",
-    per_action: Annotated[int, typer.Option(min=1, help="Tasks of each edit, each on another structure.")] = 250,
+    per_action: Annotated[
+        int | None,
+        typer.Option(min=1, help="Tasks of each kind; as many as the suite has when not given (250 of each edit)."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Root of all random numbers.")] = 0,
     actions: ActionsOption = None,
     split: SplitOption = "test",
@@ -55,11 +62,21 @@ def generate(
     """
     from atomworld_env.structures.pool import load_pool
     from atomworld_env.tasks.card import suite_card
+    from atomworld_env.tasks.family_suite import FAMILY_RECIPES
     from atomworld_env.tasks.sampler_config import SamplerConfig
     from atomworld_env.tasks.suite import RECIPES, make_suite
 
+    if suite in FAMILY_RECIPES:
+        of_edits = (actions, pool, min_sites, max_sites, cif_style, decimals)
+        if of_edits != (None, "aflow", 10, 100, "full", 4):
+            raise UsageError(
+                f"suite {suite} takes --per-action, --seed and --split; other options are of the edits"
+            )
+        _generate_of_family(suite, writable_folder(out), per_action, seed, split, json)
+        return
     if suite not in RECIPES:
-        raise UsageError(f"unknown suite {suite!r}; choose from {', '.join(RECIPES)}")
+        raise UsageError(f"unknown suite {suite!r}; choose from {', '.join([*RECIPES, *FAMILY_RECIPES])}")
+    per_action = RECIPES[suite].per_action if per_action is None else per_action
     config = SamplerConfig(
         pool=pool,
         split=split,
@@ -87,6 +104,32 @@ def generate(
         made = make_suite(recipe, pool=pool_read, progress=count)
     made.write(folder)
     (folder / "card.md").write_text(suite_card(made, recipe, pool_read), encoding="utf-8")
+    _say(made, folder, json)
+
+
+def _generate_of_family(name: str, folder: Path, per_action: int | None, seed: int, split: str, json: bool) -> None:
+    from atomworld_env.families.registry import FAMILIES
+    from atomworld_env.tasks.family_suite import FAMILY_RECIPES, family_suite_card, make_family_suite
+
+    named = FAMILY_RECIPES[name]
+    wanted = named.per_action if per_action is None else per_action
+    recipe = replace(named, per_action=wanted, seed=seed, split=split)
+    if recipe != named:
+        recipe = replace(recipe, name="custom")
+    kinds = FAMILIES[recipe.family].actions
+    with progress_bar("making tasks", wanted * len(kinds), quiet=json) as advance:
+        made = make_family_suite(
+            recipe,
+            progress=lambda action, number, total: advance(
+                kinds.index(action) * total + number, f"making tasks: {action}"
+            ),
+        )
+    made.write(folder)
+    (folder / "card.md").write_text(family_suite_card(made), encoding="utf-8")
+    _say(made, folder, json)
+
+
+def _say(made: Suite, folder: Path, json: bool) -> None:
     if json:
         print_json(made.summary())
         return

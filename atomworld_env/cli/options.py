@@ -29,6 +29,10 @@ OutFolderOption = Annotated[Path, typer.Option("--out", help="Folder for the res
 ToleranceOption = Annotated[
     float, typer.Option(min=1e-6, help="Largest displacement in Å that is right under the strict profile.")
 ]
+OwnToleranceOption = Annotated[
+    float | None,
+    typer.Option(min=1e-6, help="Largest distance that is right; the family's own when not given (0.1 Å for edits)."),
+]
 EngineOption = Annotated[
     str, typer.Option(help="reference (pymatgen alone) or fast; the verdicts are the same, distances within 0.001.")
 ]

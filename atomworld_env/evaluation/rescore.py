@@ -109,7 +109,7 @@ def rescore(
         reward_scheme=config["reward_scheme"],
         strict_tags=config["strict_tags"] if strict_tags is None else strict_tags,
         engine=config["engine"] if engine is None else engine,
-        template=PromptTemplate(manifest["prompt"]["text"], manifest["prompt"]["system"]),
+        template=PromptTemplate(**manifest["prompt"]),
         time_limit=config["time_limit"],
         seed=config["seed"],
         workers=workers,

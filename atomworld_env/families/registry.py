@@ -26,11 +26,15 @@ class FamilyEntry:
             `reward_scheme`, `profile`, `prompt`, `strict_tags`, `tolerance`, `engine` and `render_mode`; what has no
             meaning for the family must keep its default.
         check: entry point of a function that takes a task and raises ValueError, in one line, if it cannot be used.
-        make: entry point of a function `(split) -> Family`, from which suites are sampled.
+        make: entry point of a function `(split) -> Family`, from which suites are sampled; where there is a `suite`, the
+            method `sample` takes its name, too.
         actions: the kinds of task; no two families share a name.
         crystal_in: where a task's crystal stands, in ``structure`` or ``target``; None for a task without one.
         tags: what is put around an answer.
         has_paper: whether there is a paper profile.
+        prompt: name of the template that ``default`` stands for.
+        suite, per_action: name of the fixed suite that is sampled through :class:`Family`, and tasks of each kind in
+            it; None for a family that makes its suites in another way.
     """
 
     name: str
@@ -42,6 +46,9 @@ class FamilyEntry:
     crystal_in: Literal["structure", "target"] | None
     tags: tuple[str, str] = ("<cif>", "</cif>")
     has_paper: bool = False
+    prompt: str = "default"
+    suite: str | None = None
+    per_action: int = 250
 
     def load(self, part: Literal["env", "check", "make"]) -> Any:
         """The object behind an entry point."""

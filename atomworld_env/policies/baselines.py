@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from atomworld_env.errors import UsageError
+from atomworld_env.families.registry import EDITS, family_of
 from atomworld_env.policies.near_misses import random_edit, wrong_site
 from atomworld_env.policies.policy import Policy, Question
 from atomworld_env.policies.shortcuts import cartesian_by_lengths, in_cell_neighbours, listed_copy
@@ -27,12 +28,14 @@ class Baseline:
         name: of the policy.
         description: one line, for tables.
         respond: the answer to a task.
+        edits_only: whether it knows the ten edits alone.
         seed: root of the generator; each task gets a stream of its own, whatever was asked before.
     """
 
     name: str
     description: str
     respond: Respond
+    edits_only: bool = True
     seed: int = 0
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str]:
@@ -40,7 +43,13 @@ class Baseline:
             yield self.answer(question.task)
 
     def answer(self, task: Task) -> str:
-        """The answer to one task, the same in every run."""
+        """The answer to one task, the same in every run.
+
+        Raises:
+            UsageError: if the task is none that this policy knows.
+        """
+        if self.edits_only and task.action not in EDITS:
+            raise UsageError(f"policy {self.name} knows the ten edits alone, not {task.action}; take another policy")
         word = int.from_bytes(hashlib.sha256(task.task_id.encode()).digest()[:8], "big")
         return self.respond(task, np.random.default_rng(np.random.SeedSequence([self.seed, word])))
 
@@ -48,12 +57,17 @@ class Baseline:
 def _garbage(task: Task, rng: np.random.Generator) -> str:
     """Tags around characters of no meaning."""
     letters = "".join(chr(k) for k in rng.integers(32, 0x250, size=400))
-    return f"<cif>\ndata_{letters}\n</cif>"
+    return family_of(task.action).wrap(f"data_{letters}\n")
 
 
 def _baselines() -> Iterator[Baseline]:
-    yield Baseline("oracle", "the ground truth", lambda task, rng: f"<cif>\n{task.target}</cif>")
-    yield Baseline("noop", "the input, unchanged", lambda task, rng: f"<cif>\n{task.structure}</cif>")
+    yield Baseline(
+        "oracle", "the ground truth", lambda task, rng: family_of(task.action).wrap(task.target), edits_only=False
+    )
+    yield Baseline(
+        "noop", "the input, unchanged", lambda task, rng: family_of(task.action).wrap(task.structure), edits_only=False
+    )
+    yield Baseline("echo", "the instruction, as it was asked", lambda task, rng: task.prompt, edits_only=False)
     yield Baseline(
         "random_edit", "the right kind of edit, random", lambda task, rng: answer_text(random_edit(task, rng))
     )
@@ -63,8 +77,8 @@ def _baselines() -> Iterator[Baseline]:
     yield Baseline("mirrored", "the truth, x negated", lambda task, rng: answer_text(mirrored(task.target_crystal)))
     yield Baseline("scaled", "the truth, lengths x 1.05", lambda task, rng: answer_text(scaled(task.target_crystal)))
     yield Baseline("shifted", "the truth, moved by 1.5 Å", lambda task, rng: answer_text(shifted(task.target_crystal)))
-    yield Baseline("empty", "no text at all", lambda task, rng: "")
-    yield Baseline("garbage", "tags around nonsense", _garbage)
+    yield Baseline("empty", "no text at all", lambda task, rng: "", edits_only=False)
+    yield Baseline("garbage", "tags around nonsense", _garbage, edits_only=False)
     yield Baseline(
         "cartesian_by_lengths",
         "every cell taken as orthogonal",

@@ -21,13 +21,18 @@ class PromptTemplate:
 
     Only these two are replaced, so a template may hold any other brace. A system message is optional and takes no
     placeholders.
+
+    Attributes:
+        text, system: of the user's and the system's message.
+        shows_structure: false for a family whose tasks have no structure to show; then the instruction is enough.
     """
 
     text: str
     system: str | None = None
+    shows_structure: bool = True
 
     def __post_init__(self) -> None:
-        for placeholder in PLACEHOLDERS:
+        for placeholder in PLACEHOLDERS if self.shows_structure else ("{instruction}",):
             if placeholder not in self.text:
                 raise UsageError(f"the prompt template lacks {placeholder}; put it where it belongs in the text")
 
@@ -72,7 +77,7 @@ TEMPLATES = ("default", "short")
 @cache
 def _packaged(name: str) -> PromptTemplate:
     text = files("atomworld_env.prompts").joinpath(f"{name}_prompt.txt").read_text(encoding="utf-8")
-    return PromptTemplate(text)
+    return PromptTemplate(text, shows_structure="{structure}" in text)
 
 
 def default_template() -> PromptTemplate:
@@ -80,11 +85,16 @@ def default_template() -> PromptTemplate:
     return _packaged("default")
 
 
-def load_template(name_or_path: str | Path = "default") -> PromptTemplate:
+def load_template(name_or_path: str | Path = "default", *, default: str = "default") -> PromptTemplate:
     """The template of a name, or the one in a file.
+
+    Args:
+        default: what ``default`` stands for: the name of a family's own template.
 
     ``default`` states all conventions. ``short`` is instruction and structure alone, in this order: for a policy that
     was trained on the conventions, such as the small one that ships with the package.
     """
     name = str(name_or_path)
-    return _packaged(name) if name in TEMPLATES else PromptTemplate.from_file(name_or_path)
+    if name not in TEMPLATES:
+        return PromptTemplate.from_file(name_or_path)
+    return _packaged(default if name == "default" else name)

@@ -216,20 +216,25 @@ def load_suite(name_or_path: str | Path, *, progress: Progress | None = None) ->
     """A named suite (made on the spot, the same bytes everywhere) or one in a file or folder.
 
     Args:
-        name_or_path: a name of :data:`RECIPES`, a ``.jsonl`` or ``.parquet`` file, or a folder with ``tasks.jsonl``.
+        name_or_path: a name of :data:`RECIPES` or of another family's suite, a ``.jsonl`` or ``.parquet`` file, or a
+            folder with ``tasks.jsonl``.
 
     Raises:
         UsageError: if there is no such suite or a line of the file is broken.
     """
-    recipe = RECIPES.get(str(name_or_path))
-    if recipe is not None:
-        return make_suite(recipe, progress=progress)
+    from atomworld_env.tasks.family_suite import FAMILY_RECIPES, make_family_suite  # imports this module
+
+    name = str(name_or_path)
+    if name in RECIPES:
+        return make_suite(RECIPES[name], progress=progress)
+    if name in FAMILY_RECIPES:
+        return make_family_suite(FAMILY_RECIPES[name], progress=progress)
     path = Path(name_or_path)
     if path.is_dir():
         path = path / "tasks.jsonl"
     if not path.is_file():
         raise UsageError(
-            f"no suite {str(name_or_path)!r}: it is neither one of {', '.join(RECIPES)} nor a file of tasks; "
+            f"no suite {name!r}: it is neither one of {', '.join([*RECIPES, *FAMILY_RECIPES])} nor a file of tasks; "
             "make one with `atomworld generate`"
         )
     tasks = tuple((read_parquet if path.suffix == ".parquet" else read_jsonl)(path))

@@ -17,7 +17,7 @@ def test_no_two_families_share_a_kind_of_task_or_an_id() -> None:
     assert len(actions) == len(set(actions))
     assert len({entry.env_id for entry in FAMILIES.values()}) == len(FAMILIES)
     assert all(family_of(action).name in FAMILIES for action in actions)
-    assert atomworld_env.ENV_ID == FAMILIES["edits"].env_id
+    assert FAMILIES["edits"].env_id == atomworld_env.ENV_ID
 
 
 @pytest.mark.parametrize("entry", FAMILIES.values(), ids=FAMILIES.keys())
