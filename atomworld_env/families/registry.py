@@ -26,8 +26,8 @@ class FamilyEntry:
             `reward_scheme`, `profile`, `prompt`, `strict_tags`, `tolerance`, `engine` and `render_mode`; what has no
             meaning for the family must keep its default.
         check: entry point of a function that takes a task and raises ValueError, in one line, if it cannot be used.
-        make: entry point of a function `(split) -> Family`, from which suites are sampled; where there is a `suite`, the
-            method `sample` takes its name, too.
+        make: entry point of a function `(split) -> Family`, from which suites are sampled; where there is a `suite`,
+            the method `sample` takes its name, too.
         actions: the kinds of task; no two families share a name.
         crystal_in: where a task's crystal stands, in ``structure`` or ``target``; None for a task without one.
         tags: what is put around an answer.
