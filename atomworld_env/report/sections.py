@@ -3,50 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from atomworld_env.errors import UsageError
 from atomworld_env.evaluation.intervals import Rate
-from atomworld_env.evaluation.paired import PairedRow, compare_runs
+from atomworld_env.evaluation.paired import PairedRow
 from atomworld_env.report.chart_kinds import Chart, VerdictChart, rate_words
 from atomworld_env.report.page import Section
 from atomworld_env.report.palette import VERDICT_COLOURS, VERDICT_WORDS, run_style
+from atomworld_env.report.run_against_run import Comparison
 from atomworld_env.report.stored_run import StoredRun, same_tasks
-from atomworld_env.report.success_table import SuccessTable
+from atomworld_env.report.success_table import ALL, SuccessTable
 
 PROFILE_TITLES = {
     "paper": "Paper profile: comparable with published figures",
     "strict": "Strict profile: in the frame given",
 }
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The paired test of one run against the first, or why there is none."""
-
-    before: str
-    after: str
-    rows: tuple[PairedRow, ...]
-    refusal: str
-
-
-def comparisons(runs: Sequence[StoredRun]) -> list[Comparison]:
-    """Each run against the first, over the tasks both have."""
-    first, found = runs[0], []
-    for run in runs[1:]:
-        if not same_tasks([first, run]):
-            words = (
-                f"not compared: it is over other tasks ({run.config['suite']}, fingerprint {run.config['fingerprint']})"
-            )
-            found.append(Comparison(first.label, run.label, (), words))
-            continue
-        try:
-            rows = tuple(compare_runs(first.records, run.records))
-            found.append(Comparison(first.label, run.label, rows, "" if rows else "not compared: no answers"))
-        except UsageError as error:
-            found.append(Comparison(first.label, run.label, (), f"not compared: {error}"))
-    return found
 
 
 def report_sections(
@@ -152,8 +123,27 @@ def _paired(runs: Sequence[StoredRun], compared: Sequence[Comparison]) -> dict[s
         for profile in dict.fromkeys(row.profile for row in each.rows):
             rows = [_paired_row(row) for row in each.rows if row.profile == profile]
             tables.append({"profile": profile, "rows": rows})
-        shown.append({"before": chips[0], "after": chips[number], "tables": tables, "refusal": each.refusal})
+        shown.append(
+            {
+                "before": chips[0],
+                "after": chips[number],
+                "tables": tables,
+                "headline": "; ".join(_headline(row) for row in each.rows if row.action == ALL),
+                "refusal": each.refusal,
+            }
+        )
     return {"comparisons": shown}
+
+
+def _headline(row: PairedRow) -> str:
+    words = _paired_row(row)
+    interval = f" ({words['interval']})" if words["interval"] else ""
+    return f"{row.profile} {words['difference']} points{interval}, p {words['p']}"
+
+
+def _signed(share: float) -> str:
+    """In percent with a sign; an interval may reach beyond what a difference can be."""
+    return f"{100 * min(1.0, max(-1.0, share)):+.1f}".replace("-", "−")
 
 
 def _paired_row(row: PairedRow) -> dict[str, Any]:
@@ -163,12 +153,12 @@ def _paired_row(row: PairedRow) -> dict[str, Any]:
         "n": row.before.of,
         "before": percent(row.before.rate),
         "after": percent(row.after.rate),
-        "difference": f"{100 * row.difference:+.1f}",
-        "interval": "" if interval is None else f"{100 * interval[0]:+.1f} to {100 * interval[1]:+.1f}",
+        "difference": _signed(row.difference),
+        "interval": "" if interval is None else f"{_signed(interval[0])} to {_signed(interval[1])}",
         "gained": row.gained,
         "lost": row.lost,
         "p": "< 0.001" if row.p_value < 0.001 else f"{row.p_value:.3f}",
-        "clear": row.p_value < 0.05,
+        "below_5_percent": row.p_value < 0.05,
     }
 
 

@@ -19,7 +19,8 @@ from atomworld_env.report.palette import UNANSWERED, VERDICT_COLOURS, VERDICT_WO
 from atomworld_env.report.pictures import write_pictures
 from atomworld_env.report.plotly_charts import plotly_figure
 from atomworld_env.report.published import published_models
-from atomworld_env.report.sections import Comparison, comparisons, report_sections
+from atomworld_env.report.run_against_run import Comparison, comparisons
+from atomworld_env.report.sections import report_sections
 from atomworld_env.report.stored_run import StoredRun, read_runs, same_tasks
 from atomworld_env.report.success_table import SuccessTable, success_tables
 from atomworld_env.report.text_tables import csv_table, markdown_tables

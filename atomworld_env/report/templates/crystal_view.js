@@ -116,9 +116,10 @@ const CrystalView = (() => {
         font: { ...Report.font(), size: 13 } };
     });
     if (marks.length > MOST_LABELS) return axes;
-    return axes.concat(marks.filter((mark) => mark[5]).map((mark) => ({
+    return axes.concat(marks.filter((mark) => mark[5]).map((mark, n) => ({
+      // To the right and to the left in turn, and higher each time, so that neighbours do not cover each other.
       x: mark[3][0], y: mark[3][1], z: mark[3][2], text: mark[5], showarrow: true, arrowhead: 0, arrowwidth: 1,
-      arrowcolor: Report.colour("--soft"), ax: 16, ay: -26, xanchor: "left", borderpad: 1,
+      arrowcolor: Report.colour("--soft"), ax: n % 2 ? -16 : 16, ay: -24 - 9 * (n % 4), xanchor: n % 2 ? "right" : "left", borderpad: 1,
       font: { ...Report.font(), size: 11 }, bgcolor: Report.colour("--scene"), opacity: 0.88,
     })));
   }
