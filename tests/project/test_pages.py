@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from atomworld_env.cli.app import app
 from atomworld_env.tasks.suite import Suite
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -31,7 +33,10 @@ def test_the_quickstart_runs_and_is_short() -> None:
 
 
 def test_every_command_of_the_readme_runs(tmp_path: Path, small_suite: Suite) -> None:
-    """In one folder, in order, on few tasks; the file of answers is made here, as the README says one has it."""
+    """In one folder, in order, on few tasks; the file of answers is made here, as the README says one has it.
+
+    Commands that ask a model which is not here are read by the program and not carried out.
+    """
     answer = {"id": 1, "target": small_suite.tasks[0].target, "answer": small_suite.tasks[0].structure}
     (tmp_path / "answers.jsonl").write_text(json.dumps(answer) + "\n")
     lines = [
@@ -43,6 +48,9 @@ def test_every_command_of_the_readme_runs(tmp_path: Path, small_suite: Suite) ->
     assert len(lines) >= 5
     for line in lines:
         words = shlex.split(line)[1:]
+        if any(word.startswith(("hf:", "openai:", "command:")) for word in words):
+            get_command(app).commands[words[0]].make_context(words[0], words[1:]).close()  # type: ignore[attr-defined]
+            continue
         if words[0] == "generate":
             words += ["--per-action", "10"]
         if words[0] in ("evaluate", "audit"):
