@@ -21,6 +21,9 @@ FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader
 CAMERAS = """() => [...document.querySelectorAll('.view:not(.empty)')]
     .map((view) => { const eye = view._fullLayout.scene._scene.getCamera().eye; return [eye.x, eye.y, eye.z]; })"""
 
+SCALES = """() => [...document.querySelectorAll('.view:not(.empty)')]
+    .map((view) => view._fullLayout.scene._scene.glplot.getAspectratio().x)"""
+
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
@@ -118,6 +121,12 @@ def test_the_three_views_turn_together(chromium: Any, report: Path) -> None:
         for other in after:
             assert other == pytest.approx(after[view], abs=1e-6)
         before = after
+    small = page.evaluate(SCALES)
+    page.mouse.wheel(0, -300)
+    page.wait_for_timeout(600)
+    large = page.evaluate(SCALES)
+    assert large[0] > 1.02 * small[0]
+    assert large == pytest.approx([large[0]] * 3)
     opened.check()
     page.close()
 
