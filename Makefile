@@ -60,6 +60,7 @@ lint: $(VENV)/.dev ## style and types
 
 docs: $(VENV)/.dev ## the generated pages and pictures of docs/
 	$(BIN)/python docs/make_gallery.py
+	$(BIN)/python docs/make_report_pictures.py
 
 benchmark: $(VENV)/.dev ## the figures of docs/benchmarks.md
 	$(BIN)/python benchmarks/loop_speed.py
