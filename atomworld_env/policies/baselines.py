@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from atomworld_env.errors import UsageError
-from atomworld_env.families.registry import EDITS, family_of
+from atomworld_env.families.registry import FAMILIES, family_of
 from atomworld_env.policies.near_misses import random_edit, wrong_site
 from atomworld_env.policies.policy import Policy, Question
 from atomworld_env.policies.shortcuts import cartesian_by_lengths, in_cell_neighbours, listed_copy
@@ -28,14 +28,14 @@ class Baseline:
         name: of the policy.
         description: one line, for tables.
         respond: the answer to a task.
-        edits_only: whether it knows the ten edits alone.
+        family: the only family it knows; None if it knows every one.
         seed: root of the generator; each task gets a stream of its own, whatever was asked before.
     """
 
     name: str
     description: str
     respond: Respond
-    edits_only: bool = True
+    family: str | None = "edits"
     seed: int = 0
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str]:
@@ -48,8 +48,11 @@ class Baseline:
         Raises:
             UsageError: if the task is none that this policy knows.
         """
-        if self.edits_only and task.action not in EDITS:
-            raise UsageError(f"policy {self.name} knows the ten edits alone, not {task.action}; take another policy")
+        if self.family is not None and task.action not in FAMILIES[self.family].actions:
+            raise UsageError(
+                f"policy {self.name} knows tasks of {FAMILIES[self.family].env_id} alone, not {task.action}; take "
+                "another policy"
+            )
         word = int.from_bytes(hashlib.sha256(task.task_id.encode()).digest()[:8], "big")
         return self.respond(task, np.random.default_rng(np.random.SeedSequence([self.seed, word])))
 
@@ -62,12 +65,12 @@ def _garbage(task: Task, rng: np.random.Generator) -> str:
 
 def _baselines() -> Iterator[Baseline]:
     yield Baseline(
-        "oracle", "the ground truth", lambda task, rng: family_of(task.action).wrap(task.target), edits_only=False
+        "oracle", "the ground truth", lambda task, rng: family_of(task.action).wrap(task.target), family=None
     )
     yield Baseline(
-        "noop", "the input, unchanged", lambda task, rng: family_of(task.action).wrap(task.structure), edits_only=False
+        "noop", "the input, unchanged", lambda task, rng: family_of(task.action).wrap(task.structure), family=None
     )
-    yield Baseline("echo", "the instruction, as it was asked", lambda task, rng: task.prompt, edits_only=False)
+    yield Baseline("echo", "the instruction, as it was asked", lambda task, rng: task.prompt, family=None)
     yield Baseline(
         "random_edit", "the right kind of edit, random", lambda task, rng: answer_text(random_edit(task, rng))
     )
@@ -77,8 +80,8 @@ def _baselines() -> Iterator[Baseline]:
     yield Baseline("mirrored", "the truth, x negated", lambda task, rng: answer_text(mirrored(task.target_crystal)))
     yield Baseline("scaled", "the truth, lengths x 1.05", lambda task, rng: answer_text(scaled(task.target_crystal)))
     yield Baseline("shifted", "the truth, moved by 1.5 Å", lambda task, rng: answer_text(shifted(task.target_crystal)))
-    yield Baseline("empty", "no text at all", lambda task, rng: "", edits_only=False)
-    yield Baseline("garbage", "tags around nonsense", _garbage, edits_only=False)
+    yield Baseline("empty", "no text at all", lambda task, rng: "", family=None)
+    yield Baseline("garbage", "tags around nonsense", _garbage, family=None)
     yield Baseline(
         "cartesian_by_lengths",
         "every cell taken as orthogonal",

@@ -25,7 +25,7 @@ def test_an_unknown_policy_is_named() -> None:
         load_policy("magic")
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", [name for name, each in BASELINES.items() if each.family in (None, "edits")])
 def test_every_baseline_answers_every_edit_the_same_way_twice(name: str, small_suite: Suite) -> None:
     questions = [Question(task, []) for task in small_suite.tasks]
     answers = list(load_policy(name).answers(questions))
