@@ -13,7 +13,7 @@ from typing import Literal
 Rule = Literal["tags", "fence", "bare", "none"]
 
 # ASCII keeps "ı" or the Kelvin sign from counting as a letter of a tag.
-_TAG = re.compile(r"<(/?)(cif|think)>", re.IGNORECASE | re.ASCII)
+_TAG = re.compile(r"<(/?)(cif|answer|think)>", re.IGNORECASE | re.ASCII)
 _FENCE_LINE = re.compile(r"^[ \t]*```([^\n]*)$", re.MULTILINE)
 _DATA_LINE = re.compile(r"^[ \t]*data_", re.MULTILINE)
 
@@ -66,18 +66,18 @@ def extract_cif(text: object, *, strict_tags: bool = False) -> Extraction:
     if not issubclass(type(text), str):
         return Extraction(None, "none", False, f"the answer is no text but {type(text).__name__}")
     text = str.__str__(text)  # a subclass may have any methods
-    published = _published_rule(text)
+    published = published_rule(text)
     tags_ok = published is not None
     if strict_tags:
         if published is None:
             return Extraction(None, "none", False, "the text holds no <cif>…</cif> pair")
         return Extraction(published, "tags", True, "found between <cif> and </cif>")
-    visible, hidden = _after_thinking(_plain_spaces(text))
-    tagged = _tagged(visible)
-    if tagged is not None:
-        if not tagged:
+    visible, hidden = after_thinking(plain_spaces(text))
+    inside = tagged(visible)
+    if inside is not None:
+        if not inside:
             return Extraction(None, "none", tags_ok, "there is nothing between <cif> and </cif>")
-        return Extraction(tagged, "tags", tags_ok, "found between <cif> and </cif>")
+        return Extraction(inside, "tags", tags_ok, "found between <cif> and </cif>")
     fenced = _fenced(visible)
     if fenced is not None:
         return Extraction(fenced, "fence", tags_ok, "found in a fenced block")
@@ -87,18 +87,19 @@ def extract_cif(text: object, *, strict_tags: bool = False) -> Extraction:
     return Extraction(None, "none", tags_ok, hidden or _NO_CIF)
 
 
-def _published_rule(text: str) -> str | None:
-    """The last match of ``<cif>(.*?)</cif>``, found without a regular expression's retries."""
+def published_rule(text: str, tag: str = "cif") -> str | None:
+    """The last match of ``<tag>(.*?)</tag>``, found without a regular expression's retries."""
+    opening, closing = f"<{tag}>", f"</{tag}>"
     found, position = None, 0
-    while (start := text.find("<cif>", position)) >= 0:
-        end = text.find("</cif>", start + 5)
+    while (start := text.find(opening, position)) >= 0:
+        end = text.find(closing, start + len(opening))
         if end < 0:
             break
-        found, position = (start + 5, end), end + 6
+        found, position = (start + len(opening), end), end + len(closing)
     return None if found is None else text[found[0] : found[1]]
 
 
-def _after_thinking(text: str) -> tuple[str, str]:
+def after_thinking(text: str) -> tuple[str, str]:
     """The text after the last </think> and before a <think> that stays open, and why the rest is hidden."""
     start, end = 0, len(text)
     for tag in _TAG.finditer(text):
@@ -112,7 +113,8 @@ def _after_thinking(text: str) -> tuple[str, str]:
     return text[start:end], hidden
 
 
-def _plain_spaces(text: str) -> str:
+def plain_spaces(text: str) -> str:
+    """The text with spaces that do not break as spaces, and without characters of no width."""
     if not text.isascii():
         for space in _SPACES:
             text = text.replace(space, " ")
@@ -121,7 +123,7 @@ def _plain_spaces(text: str) -> str:
     return text
 
 
-def _tagged(text: str) -> str | None:
+def tagged(text: str, name: str = "cif") -> str | None:
     """What stands in the last complete pair of tags that is not blank, without fences.
 
     Of nested openings the innermost counts. Empty if all pairs are blank, None if there is none.
@@ -129,34 +131,41 @@ def _tagged(text: str) -> str | None:
     found: str | None = None
     opened = -1
     for tag in _TAG.finditer(text):
-        if tag[2].lower() != "cif":
+        if tag[2].lower() != name:
             continue
         if not tag[1]:
             opened = tag.end()
         elif opened >= 0:
-            inside = _without_fences(text[opened : tag.start()])
+            inside = without_fences(text[opened : tag.start()])
             found, opened = (inside if inside.strip() else found or ""), -1
     return found
 
 
-def _without_fences(text: str) -> str:
+def without_fences(text: str) -> str:
+    """The text without its fence lines."""
     return _FENCE_LINE.sub("", text) if "```" in text else text
 
 
 def _fenced(text: str) -> str | None:
     """The last fenced block that holds a line starting with data_."""
+    found = fenced_block(text, _DATA_LINE)
+    return None if found is None else _trimmed(found)
+
+
+def fenced_block(text: str, holds: re.Pattern[str]) -> str | None:
+    """The last fenced block in which the pattern is found; a last fence never closed reaches to the end of the text."""
     found: str | None = None
     opened = -1
     for fence in _FENCE_LINE.finditer(text):
         if opened >= 0:
             block = text[opened : fence.start()]
-            if _DATA_LINE.search(block):
+            if holds.search(block):
                 found = block
         # Only an opening fence names a language; then a closing one before it has been forgotten.
         opened = fence.end() if opened < 0 or fence[1].strip() else -1
-    if opened >= 0 and _DATA_LINE.search(text, opened):
+    if opened >= 0 and holds.search(text, opened):
         found = text[opened:]
-    return None if found is None else _trimmed(found)
+    return found
 
 
 def _bare(text: str) -> str | None:
