@@ -75,6 +75,18 @@ FAMILIES: Mapping[str, FamilyEntry] = MappingProxyType(
                 crystal_in="structure",
                 has_paper=True,
             ),
+            FamilyEntry(
+                name="coordinates",
+                env_id="AtomWorld-Coordinates-v0",
+                env="atomworld_env.envs.coordinates:CoordinatesEnv",
+                check="atomworld_env.families.coordinates:check_coordinates",
+                make="atomworld_env.families.coordinates:coordinates_of_split",
+                actions=("point_move", "point_move_towards", "point_insert_between", "point_rotate_around"),
+                crystal_in=None,
+                tags=("<answer>", "</answer>"),
+                prompt="coordinates",
+                suite="coordinates",
+            ),
         )
     }
 )

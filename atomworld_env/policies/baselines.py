@@ -12,6 +12,7 @@ import numpy as np
 from atomworld_env.errors import UsageError
 from atomworld_env.families.registry import FAMILIES, family_of
 from atomworld_env.policies.near_misses import random_edit, wrong_site
+from atomworld_env.policies.point_floors import one_place, one_point_off, shuffled_points
 from atomworld_env.policies.policy import Policy, Question
 from atomworld_env.policies.shortcuts import cartesian_by_lengths, in_cell_neighbours, listed_copy
 from atomworld_env.policies.spoiled import answer_text, mirrored, scaled, shifted
@@ -93,6 +94,9 @@ def _baselines() -> Iterator[Baseline]:
         "neighbours in the cell only",
         lambda task, rng: answer_text(in_cell_neighbours(task)),
     )
+    yield Baseline("shuffled_points", "the right points, another order", shuffled_points, family="coordinates")
+    yield Baseline("one_point_off", "one point 0.5 from its place", one_point_off, family="coordinates")
+    yield Baseline("one_place", "all points in their middle", one_place, family="coordinates")
 
 
 BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _baselines()})
