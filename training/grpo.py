@@ -1,4 +1,4 @@
-"""Reinforcement training of a language model on the edits, with TRL's GRPO.
+"""Reinforcement training of a language model on the edits, or on another family of tasks, with TRL's GRPO.
 
 One process, no GPU (minutes; the small policy that ships with the package):
 
@@ -25,6 +25,11 @@ vLLM in processes of its own, on GPUs that do not train:
     CUDA_VISIBLE_DEVICES=1,2,3 accelerate launch --num_processes 3 -m training.grpo \\
         --config training/recipes/vllm_server.yaml --model_name_or_path MODEL --output_dir runs/server
 
+Another family than the edits, by its name or by one of its suites (no pool, no sizes, no curriculum: its kinds of
+task are drawn equally often):
+
+    python -m training.grpo --family coordinates --model_name_or_path MODEL --max_steps 200 --output_dir runs/points
+
 Any value of a recipe can be given on the command line, which wins. ``--report_to tensorboard`` (or trackio, wandb,
 none) chooses where curves go. After a crash or a kill the same line with ``--resume_from_checkpoint last`` goes on.
 
@@ -45,6 +50,7 @@ from atomworld_env.errors import UsageError
 from rewards.trl import AtomWorldReward
 from training.checkpoints import CompleteCheckpoints, check_saving, read_marker, start_on_all_ranks
 from training.command import check_reporters, command_parser, run_command
+from training.family_reward import FamilyReward
 from training.generation_batches import GenerationBatches
 from training.heldout import HeldOutEvaluation
 from training.model_loading import load_tokenizer, model_arguments, model_path, prompt_room
@@ -57,6 +63,9 @@ from training.training_tasks import TrainingTasks
 class GRPOArguments(RewardArguments, TaskArguments):
     """Options beside those of GRPOConfig and ModelConfig."""
 
+    family: str | None = option(
+        None, "Family of the tasks; when not given that of --suite, else the edits, which alone have a curriculum."
+    )
     processes: int | None = option(None, "Ranks that the recipe is meant for; another number is refused.")
 
 
@@ -107,7 +116,7 @@ def main(script: GRPOArguments, config: GRPOConfig, model: ModelConfig) -> GRPOT
         config.max_steps = batches.steps_for(tasks.wanted)
     checkpoint = start_on_all_ranks(config, {**asdict(script), "model_name_or_path": path, "use_peft": model.use_peft})
     reward = RecordedReward(
-        _verifier(script),
+        _verifier(script, tasks),
         Path(config.output_dir),
         num_generations=config.num_generations,
         curriculum=tasks.curriculum,
@@ -156,7 +165,17 @@ def main(script: GRPOArguments, config: GRPOConfig, model: ModelConfig) -> GRPOT
     return trainer
 
 
-def _verifier(script: GRPOArguments) -> AtomWorldReward:
+def _verifier(script: GRPOArguments, tasks: TrainingTasks) -> AtomWorldReward | FamilyReward:
+    if tasks.family != "edits":
+        if script.reward_profile not in (None, "strict"):
+            raise UsageError(f"the family {tasks.family} has no paper profile; leave --reward_profile out")
+        return FamilyReward(
+            tasks.family,
+            script.reward_scheme,
+            template=tasks.template,
+            workers=script.reward_workers,
+            timeout=script.reward_timeout,
+        )
     try:
         return AtomWorldReward(
             script.reward_scheme,

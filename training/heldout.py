@@ -1,4 +1,4 @@
-"""Held-out tasks during training: greedy answers stepped through ``AtomWorld-v0`` every so many steps."""
+"""Held-out tasks during training: greedy answers stepped through their environment every so many steps."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from accelerate.utils import broadcast_object_list
 from transformers import Trainer, TrainerCallback
 
 from atomworld_env.evaluation.stepping import Attempt, Outcome, step, step_all
+from atomworld_env.families.registry import family_of
 from atomworld_env.prompts.prompt import PromptTemplate
 from atomworld_env.tasks.task import Task
-from rewards import Stage, prepare_target, verify
+from rewards import prepare_target, verify
 from rewards.trl import FARTHEST
 from training.checkpoints import replace_text
+from training.family_reward import UNREAD, repeats_input
 from training.greedy_answers import Answer, greedy_answers
 
 EVALUATIONS = "evaluations"
@@ -38,6 +40,7 @@ class HeldOutEvaluation(TrainerCallback):  # type: ignore[misc]  # transformers 
         every: steps; 0 asks only before and after.
         scheme: of the reward.
         profile: ``strict``, stepped in this process, or ``both``, stepped in `workers` processes with a time limit.
+            Other families than the edits are always stepped in such processes.
         leave_out: told the seconds that an evaluation took.
     """
 
@@ -106,8 +109,16 @@ class HeldOutEvaluation(TrainerCallback):  # type: ignore[misc]  # transformers 
         with_paper = self._profile == "both"
         attempts = [Attempt(k, task, answer.text, with_paper)
                     for k, (task, answer) in enumerate(zip(self.tasks, answers, strict=True))]  # fmt: skip
-        if with_paper:
-            stepped = step_all(attempts, workers=self._workers, time_limit=self._time_limit, arguments=arguments)
+        entry = family_of(self.tasks[0].action)
+        if with_paper or entry.name != "edits":
+            stepped = step_all(
+                attempts,
+                workers=self._workers,
+                time_limit=self._time_limit,
+                arguments=arguments,
+                with_paper=with_paper,
+                env_id=entry.env_id,
+            )
             outcomes: dict[int, Outcome] = {attempt.index: outcome for attempt, outcome in stepped}
         else:
             outcomes = {each.index: step(each.task, each.answer, False, **arguments) for each in attempts}
@@ -129,18 +140,19 @@ class HeldOutEvaluation(TrainerCallback):  # type: ignore[misc]  # transformers 
 
 
 def is_copy(answer: str, task: Task) -> bool:
-    """Whether an answer is strictly right as an answer to "change nothing"."""
+    """Whether an answer is strictly right as an answer to "change nothing"; of other families, repeats the input."""
+    if family_of(task.action).name != "edits":
+        return repeats_input(answer, task)
     return bool(verify(answer, prepare_target(task.structure)).success_strict)
 
 
 def figures(records: Sequence[Record]) -> dict[str, float]:
     """Means over the records of one evaluation."""
-    unread = (Stage.NO_CIF, Stage.CIF_INVALID, Stage.TIMEOUT, Stage.WORKER_LOST)
     far = [FARTHEST if r["max_displacement"] is None else min(FARTHEST, r["max_displacement"]) for r in records]
     found = {
         "success_strict": _mean([record["success"] for record in records]),
         "copied": _mean([record["copied"] for record in records]),
-        "parsable": _mean([record["verdict_strict"] not in unread for record in records]),
+        "parsable": _mean([record["verdict_strict"] not in UNREAD for record in records]),
         "max_displacement": _mean(far),
         "clipped": _mean([record["clipped"] for record in records]),
         "reward": _mean([record["reward"] for record in records]),

@@ -16,6 +16,7 @@ from rewards import Stage
 from rewards.completions import answer_text
 from rewards.trl import AtomWorldReward
 from training.curriculum import Cell, Curriculum, GroupResult
+from training.family_reward import FamilyReward
 
 SAMPLES = "samples"
 """Folder of the samples, one file for each generation batch."""
@@ -51,7 +52,7 @@ Sample = dict[str, Any]
 
 
 class RecordedReward:
-    """A reward function for TRL around :class:`rewards.trl.AtomWorldReward`.
+    """A reward function for TRL around :class:`rewards.trl.AtomWorldReward` or the one of another family.
 
     Adds to its metrics, as means over the samples of all ranks: ``atomworld/success_strict/<edit>``,
     ``atomworld/zero_spread`` (share of groups whose rewards are all equal), ``atomworld/reward_share`` (seconds of
@@ -67,7 +68,7 @@ class RecordedReward:
 
     def __init__(
         self,
-        reward: AtomWorldReward,
+        reward: AtomWorldReward | FamilyReward,
         folder: Path,
         *,
         num_generations: int,
@@ -92,7 +93,7 @@ class RecordedReward:
                 if int(path.stem) >= generation:
                     path.unlink()
         # Nothing to score: the workers start and warm up now, and not within the first step.
-        self.reward(completions=[], target=[], structure=[], baseline=[], task_id=[])
+        self.reward(completions=[], target=[], structure=[], baseline=[], task_id=[], task=[])
         self._last_end = time.perf_counter()
 
     def leave_out(self, seconds: float) -> None:

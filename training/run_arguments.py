@@ -17,7 +17,7 @@ def option(default: Any, text: str) -> Any:
 class TaskArguments:
     """What is trained on and what is held out; shared by supervised and reinforcement training."""
 
-    actions: list[str] | None = field(default=None, metadata={"help": "Edits to train on; all ten when not given."})
+    actions: list[str] | None = field(default=None, metadata={"help": "Kinds of task to train on; all when not given."})
     pool: str = option("aflow", "Structures: 'aflow' (embedded), or a folder, archive or file of CIFs.")
     min_sites: int = option(10, "Fewest sites of an input structure.")
     max_sites: int = option(100, "Most sites of an input structure.")

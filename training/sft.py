@@ -125,7 +125,7 @@ def main(script: SFTArguments, config: SFTConfig, model: ModelConfig) -> SFTTrai
     tasks = (
         draw_tasks(script.sampler_config(script.train_split), config.seed, int(script.tasks or 0))
         if script.suite is None
-        else list(load_suite(script.suite).restricted(script.actions).tasks)
+        else _of_suite(script.suite, script.actions)
     )
     data = answered(tasks, script, tokenizer, most_tokens=config.max_length)
     if data.left_out:
@@ -160,6 +160,13 @@ def main(script: SFTArguments, config: SFTConfig, model: ModelConfig) -> SFTTrai
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     trainer.save_model(config.output_dir)
     return trainer
+
+
+def _of_suite(name: str, actions: list[str] | None) -> list[Task]:
+    suite = load_suite(name)
+    if suite.family != "edits":
+        raise UsageError(f"supervised training knows the edits alone; for {suite.family} take python -m training.grpo")
+    return list(suite.restricted(actions).tasks)
 
 
 def parser() -> TrlParser:

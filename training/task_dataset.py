@@ -21,9 +21,10 @@ from datasets import Dataset
 
 from atomworld_env.errors import UsageError
 from atomworld_env.families.family import Family
+from atomworld_env.families.registry import family_of
 from atomworld_env.structures.cif import CifStyle
 from atomworld_env.structures.pool import StructurePool, load_pool
-from atomworld_env.tasks.task import Task
+from atomworld_env.tasks.task import Task, dump_line
 from training.oracle_answers import oracle_answer
 
 Row = dict[str, Any]
@@ -33,14 +34,17 @@ def grpo_row(task: Task, family: Family, pool: StructurePool | None = None) -> R
     """The columns of GRPO with `rewards.trl.AtomWorldReward`.
 
     ``baseline`` is JSON text: `datasets` gives a column of dicts one type, and a distance that is null in all rows of a
-    first batch would get the type null and refuse the numbers that come later.
+    first batch would get the type null and refuse the numbers that come later. Tasks of other families than the edits
+    have one column more, ``task``: the whole record as JSON text, with which the answer is stepped through their
+    environment.
     """
-    return {
+    row = {
         **_description(task, family, pool),
         "target": task.target,
         "structure": task.structure,
         "baseline": json.dumps(task.baseline.to_json()),
     }
+    return row if family.name == "edits" else {**row, "task": dump_line(task)}
 
 
 def sft_row(task: Task, family: Family, pool: StructurePool | None = None, *, style: CifStyle = "compact") -> Row:
@@ -69,6 +73,8 @@ def _description(task: Task, family: Family, pool: StructurePool | None) -> Row:
 
 def structure_family(task: Task, pool: StructurePool | None = None) -> str:
     """Family of the structure a task was made from; a structure the pool does not have is a family of its own."""
+    if family_of(task.action).crystal_in is None:
+        return task.structure_id
     try:
         return (load_pool("aflow") if pool is None else pool).entry(task.structure_id).family
     except UsageError:

@@ -40,11 +40,11 @@ class Rows(ABC):
 
     Args:
         family: states the tasks.
-        pool: of their structures.
+        pool: of their structures; None for the embedded one.
         kept: rows remembered; a group asks for its row many times, later nobody does.
     """
 
-    def __init__(self, family: Family, pool: StructurePool, kept: int) -> None:
+    def __init__(self, family: Family, pool: StructurePool | None, kept: int) -> None:
         self._family, self._pool, self._kept = family, pool, kept
         self._rows: OrderedDict[int, Row] = OrderedDict()
 
@@ -78,7 +78,9 @@ class Rows(ABC):
 class GivenTasks(Rows):
     """The tasks of a suite, epoch after epoch, each in an order of its own."""
 
-    def __init__(self, tasks: Sequence[Task], family: Family, pool: StructurePool, *, kept: int, seed: int) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], family: Family, pool: StructurePool | None, *, kept: int, seed: int
+    ) -> None:
         super().__init__(family, pool, kept)
         self._tasks, self._seed = tuple(tasks), seed
 

@@ -160,15 +160,20 @@ def _finished(
 ) -> Iterator[tuple[Attempt, Outcome]]:
     for task in pool.wait_any(running, seconds):
         attempt = running.pop(task)
-        try:
-            ended: Outcome = pool.result(task)
-        except TaskTimeout:
-            ended = lost(attempt.with_paper, "timeout", f"no verdict within {time_limit:g} s")
-        except MemoryError:
-            ended = lost(attempt.with_paper, "worker_lost", "verification took more memory than its limit")
-        except WorkerLost as error:
-            ended = lost(attempt.with_paper, "worker_lost", str(error))
-        yield attempt, ended
+        yield attempt, ended_step(pool, task, attempt.with_paper, time_limit)
+
+
+def ended_step(pool: Workers, task: worker.Task, with_paper: bool, time_limit: float) -> Outcome:
+    """The outcome of a step that was handed to the workers; that of a lost one where there is none."""
+    try:
+        ended: Outcome = pool.result(task)
+        return ended
+    except TaskTimeout:
+        return lost(with_paper, "timeout", f"no verdict within {time_limit:g} s")
+    except MemoryError:
+        return lost(with_paper, "worker_lost", "verification took more memory than its limit")
+    except WorkerLost as error:
+        return lost(with_paper, "worker_lost", str(error))
 
 
 Notify = Callable[[int, int], None]

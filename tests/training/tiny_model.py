@@ -33,13 +33,16 @@ CHAT_TEMPLATE = (
 )
 
 
-def save_tiny_model(folder: Path, *, seed: int = 0, context: int = 512) -> Path:
-    """Save model and tokenizer into a folder.
+CIFS = (CIF.format(a=4), CIF.format(a=5))
+
+
+def save_tiny_model(folder: Path, *, seed: int = 0, context: int = 512, answers: Sequence[str] = CIFS) -> Path:
+    """Save model and tokenizer into a folder; `answers` are tokens.
 
     Words of a prompt are all one token; a completion is a word, an answer that can be read (credit for that), or the
     end. So groups differ in reward, and training moves the weights.
     """
-    words = ["<pad>", "<end>", "<user>", "<system>", "<assistant>", "word", CIF.format(a=4), CIF.format(a=5)]
+    words = ["<pad>", "<end>", "<user>", "<system>", "<assistant>", "word", *answers]
     return _save(folder, words, r"<[a-z]+>|[^\s<]+|\s+", "<end>", CHAT_TEMPLATE, context, seed)
 
 
