@@ -287,5 +287,13 @@ def test_the_names_of_the_registry_are_those_of_the_operations() -> None:
     assert not ENTRY.has_paper
 
 
+def test_the_worked_example_of_the_page_is_a_task() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "coordinates.md").read_text(encoding="utf-8")
+    task = Coordinates("train", point_counts=(3, 3)).sample(4, "point_rotate_around")
+    for part in (task.structure, task.target):
+        assert "\n".join(f"    {line}" for line in part.splitlines()) in page
+    assert f"> {task.prompt}" in page
+
+
 def test_no_zero_is_printed_with_a_sign() -> None:
     assert point_list(np.array([[-0.0, -0.001, 1.0]]), 2) == "[[0.00, 0.00, 1.00]]"
