@@ -83,6 +83,7 @@ def test_options_and_files_named_in_the_text_exist() -> None:
         "--per-action",
         "--policy",
         "--out",
+        "--logdir",
     }
     launcher = {"--num_processes", "--num_machines", "--machine_rank", "--main_process_ip", "--main_process_port"}
     prose = re.sub(r"(?m)^    .*$", "", PAGE)
