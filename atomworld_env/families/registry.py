@@ -8,6 +8,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal
 
+from atomworld_env.families.action_names import GENERATIONS, REPAIRS
+
 EDITS = (
     "change", "remove", "add", "insert_between", "swap", "delete_below", "move", "move_towards", "rotate_around",
     "super_cell",
@@ -74,6 +76,30 @@ FAMILIES: Mapping[str, FamilyEntry] = MappingProxyType(
                 actions=EDITS,
                 crystal_in="structure",
                 has_paper=True,
+            ),
+            FamilyEntry(
+                name="cif_repair",
+                env_id="AtomWorld-CIFRepair-v0",
+                env="atomworld_env.envs.cif_repair:CifRepairEnv",
+                check="atomworld_env.families.cif_repair_posing:check_task",
+                make="atomworld_env.families.cif_repair:repair_of_split",
+                actions=REPAIRS,
+                crystal_in="target",
+                prompt="cif_repair",
+                suite="cif-repair",
+                per_action=10,
+            ),
+            FamilyEntry(
+                name="cif_gen",
+                env_id="AtomWorld-CIFGen-v0",
+                env="atomworld_env.envs.cif_gen:CifGenEnv",
+                check="atomworld_env.families.cif_gen:check_task",
+                make="atomworld_env.families.cif_gen:generation_of_split",
+                actions=GENERATIONS,
+                crystal_in="target",
+                prompt="cif_gen",
+                suite="cif-gen",
+                per_action=4,
             ),
             FamilyEntry(
                 name="coordinates",

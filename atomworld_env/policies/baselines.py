@@ -11,6 +11,7 @@ import numpy as np
 
 from atomworld_env.errors import UsageError
 from atomworld_env.families.registry import FAMILIES, family_of
+from atomworld_env.policies.cif_floors import atom_nudged, constant_off, elements_exchanged, tolerant_reader
 from atomworld_env.policies.near_misses import random_edit, wrong_site
 from atomworld_env.policies.point_floors import one_place, one_point_off, shuffled_points
 from atomworld_env.policies.policy import Policy, Question
@@ -97,6 +98,10 @@ def _baselines() -> Iterator[Baseline]:
     yield Baseline("shuffled_points", "the right points, another order", shuffled_points, family="coordinates")
     yield Baseline("one_point_off", "one point 0.5 from its place", one_point_off, family="coordinates")
     yield Baseline("one_place", "all points in their middle", one_place, family="coordinates")
+    yield Baseline("tolerant_reader", "pymatgen's reading, written back", tolerant_reader, family="cif_repair")
+    yield Baseline("constant_off", "one lattice constant 2 % off", constant_off, family="cif_gen")
+    yield Baseline("atom_nudged", "one atom 0.1 Å from its place", atom_nudged, family="cif_gen")
+    yield Baseline("elements_exchanged", "elements in each other's places", elements_exchanged, family="cif_gen")
 
 
 BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _baselines()})
