@@ -18,6 +18,7 @@ ANGLE_TOLERANCE = 0.5  # degrees, on each angle of the cell asked for
 _MOST_COPIES = 8  # of the target's primitive cell in the answer's, looked at for partial credit only
 _MOST_WAYS = 20_000  # to see one lattice in the other; a right answer has a few thousand at most
 _MOST_PAIRINGS = 400
+_MOST_PAIRINGS_FOR_CREDIT = 60  # where the answer has several primitive cells, and so is wrong
 _SLACK = 0.03  # relative, on the lengths of primitive vectors, whose constants are within 1 % and 0.5°
 _ROUNDING = 1e-9
 _FACES = ((1, 2), (0, 2), (0, 1))  # the vectors that alpha, beta and gamma lie between
@@ -79,7 +80,7 @@ def closest(
         groups = _groups(answer.elements, elements)
         anchor = min(groups, key=lambda pair: len(pair[0]))
         for site in anchor[0]:
-            if pairings == _MOST_PAIRINGS:
+            if pairings == (_MOST_PAIRINGS if copies == 1 else _MOST_PAIRINGS_FOR_CREDIT):
                 break
             pairings += 1
             shift = answer.frac[site] - placed[anchor[1][0]]
