@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hostile_answers import HOSTILE, with_hostile_answers
+from hostile_pages import HOSTILE, with_hostile_answers
 
 from atomworld_env.report import answer_browser
 from atomworld_env.report.answer_browser import ALL_TEXTS, LONGEST_TEXT, browser_data, cut_text, packed, text_limit

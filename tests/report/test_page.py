@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hostile_answers import with_hostile_answers
+from hostile_pages import with_hostile_answers
 
 from atomworld_env.errors import UsageError
 from atomworld_env.report.page import Page, Section, render_page, require_report_extra

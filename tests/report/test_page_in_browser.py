@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_answers import HOSTILE, with_hostile_answers
+from hostile_pages import HOSTILE, with_hostile_answers
 
 from atomworld_env.report.write_report import write_report
 
