@@ -69,3 +69,12 @@ def test_names_say_what_a_module_holds() -> None:
         path for package in ("rewards", "atomworld_env", "training") for path in (REPOSITORY / package).rglob("*")
     ]
     assert [path for path in modules if path.stem in vague] == []
+
+
+def test_no_two_test_modules_share_a_name() -> None:
+    """pytest imports them by their bare names: of two with one name the second is an error, or the wrong one."""
+    names = [
+        path.name for folder in ("tests", "benchmarks") for path in (REPOSITORY / folder).rglob("*.py")
+        if path.name != "conftest.py"
+    ]  # fmt: skip
+    assert {name for name in names if names.count(name) > 1} == set()
