@@ -263,3 +263,12 @@ def test_evaluation_of_ceiling_and_floors(policy: str, suite: Suite, tmp_path: P
     assert len(records) == len(PROTOTYPES)
     assert {record["success"] for record in records} == {policy == "oracle"}
     assert FAMILIES["cif_gen"].suite == suite.name
+
+
+def test_the_worked_example_of_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cif-gen.md").read_text(encoding="utf-8")
+    task = CifGeneration(split="train").sample(0, "generate_rutile")
+    assert f"> {task.prompt}\n" in page
+    answer = "<cif>" + page.split("    <cif>")[1].split("</cif>")[0].replace("\n    ", "\n") + "</cif>"
+    assert CifGeneration().verify(task, answer, profile="strict").success_strict
+    assert all(f"`{name}`" in page for name in PROTOTYPES)

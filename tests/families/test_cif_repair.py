@@ -288,3 +288,12 @@ def test_evaluation_of_ceiling_and_floors(policy: str, suite: Suite, tmp_path: P
     assert len(records) == len(FAULTS)
     assert {record["success"] for record in records} == {policy == "oracle"}
     assert FAMILIES["cif_repair"].suite == suite.name
+
+
+def test_the_worked_example_of_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cif-repair.md").read_text(encoding="utf-8")
+    task = CifRepair(split="train", min_sites=4, max_sites=4).sample(4, "repair_lost_length")
+    assert "".join(f"    {line}".rstrip() + "\n" for line in task.structure.splitlines()) in page
+    assert f"> {task.prompt}\n" in page
+    assert "_cell_length_b   4.9821" in task.target
+    assert all(name in page for name in FAULTS)
