@@ -69,9 +69,7 @@ def generate(
     if suite in FAMILY_RECIPES:
         of_edits = (actions, pool, min_sites, max_sites, cif_style, decimals)
         if of_edits != (None, "aflow", 10, 100, "full", 4):
-            raise UsageError(
-                f"suite {suite} takes --per-action, --seed and --split; other options are of the edits"
-            )
+            raise UsageError(f"suite {suite} takes --per-action, --seed and --split; other options are of the edits")
         _generate_of_family(suite, writable_folder(out), per_action, seed, split, json)
         return
     if suite not in RECIPES:
