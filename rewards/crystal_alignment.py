@@ -72,15 +72,18 @@ def closest(
     best: tuple[float, float] | None = None
     pairings = 0
     for way in ways:
+        copies = round(abs(float(np.linalg.det(way))))
+        most = _MOST_PAIRINGS if copies == 1 else _MOST_PAIRINGS_FOR_CREDIT
+        if pairings >= most:
+            break
         placed, elements = _expanded(target, way)
         if sorted(elements) != sorted(answer.elements):
             return None, None
         lattice = reduced_lattice(cell_of(way @ target.matrix))
-        copies = len(elements) / len(target.elements)
         groups = _groups(answer.elements, elements)
         anchor = min(groups, key=lambda pair: len(pair[0]))
         for site in anchor[0]:
-            if pairings == (_MOST_PAIRINGS if copies == 1 else _MOST_PAIRINGS_FOR_CREDIT):
+            if pairings >= most:
                 break
             pairings += 1
             shift = answer.frac[site] - placed[anchor[1][0]]
@@ -98,12 +101,10 @@ def _expanded(target: PrimitiveCrystal, way: FloatArray) -> tuple[FloatArray, tu
     copies = round(abs(float(np.linalg.det(way))))
     if copies == 1:
         return target.frac @ inverse, target.elements
-    reach = range(-copies, copies + 1)
-    offsets = {
-        tuple(np.round(np.mod(np.round(np.array(cell, dtype=float) @ inverse, 6), 1.0), 6).tolist())
-        for cell in product(reach, repeat=3)
-    }
-    places = np.concatenate([target.frac @ inverse + np.array(offset) for offset in sorted(offsets)])
+    # The lattice points in the cell: a multiple of 1/copies along each axis.
+    cells = np.array(list(product(range(copies), repeat=3)), dtype=float)
+    offsets = np.unique(np.mod(np.rint(cells @ inverse * copies), copies), axis=0) / copies
+    places = np.concatenate([target.frac @ inverse + offset for offset in offsets])
     return places, target.elements * len(offsets)
 
 

@@ -23,7 +23,7 @@ from rewards.translations import PrimitiveCrystal, cell_of, primitive_crystal
 from rewards.verdict import Verdict
 from rewards.verification import TargetError
 
-SITE_TOLERANCE = 0.03  # Å: coordinates with three decimals are good enough, a displacement of 0.1 Å is not
+SITE_TOLERANCE = 0.03  # Å: thirds of three decimals are good enough, a displacement of 0.1 Å is not
 
 MAX_SITES = 200
 
@@ -138,7 +138,7 @@ def compare_crystals(
 ) -> CrystalComparison:
     """Compare a crystal with the one asked for; the module docstring says how."""
     difference = share_difference(crystal, truth.given)
-    answer = primitive_crystal(crystal, 2 * tolerance)  # two atoms in place within the tolerance may differ by twice it
+    answer = _unrepeated(crystal, len(truth.primitive.elements), tolerance)
     ways = list(lattice_ways(answer, truth.primitive, truth.given.cell))
     if difference:
         return CrystalComparison(
@@ -160,6 +160,16 @@ def compare_crystals(
         0,
         f"the largest displacement is {largest:.4g} Å, {relation} the tolerance of {tolerance:g} Å",
     )
+
+
+def _unrepeated(crystal: Arrangement, sites: int, tolerance: float) -> PrimitiveCrystal:
+    """The primitive cell of an answer whose atoms may each be off by the tolerance.
+
+    A translation is read off two atoms and tried on two others, so that it may seem off by four times the tolerance.
+    Where that makes the cell smaller than the target's, it was too generous.
+    """
+    found = primitive_crystal(crystal, 4 * tolerance)
+    return found if len(found.elements) >= sites else primitive_crystal(crystal, tolerance)
 
 
 def share_difference(crystal: Arrangement, target: Arrangement) -> int:

@@ -221,6 +221,45 @@ def test_right_answers_of_a_supercell_with_one_atom_off_are_wrong() -> None:
     assert compare(Crystal(crystal.cell, crystal.species, frac), TARGETS["fcc"]) is Stage.STRUCTURE_MISMATCH
 
 
+@each_type
+def test_a_supercell_with_every_atom_off_within_the_tolerance_is_right(name: str) -> None:
+    """A translation is read off atoms that are off themselves."""
+    crystal = repeated(CRYSTALS[name], (2, 2, 1))
+    rng = np.random.default_rng(11)
+    for size, stage in ((0.027, Stage.CORRECT), (0.06, Stage.STRUCTURE_MISMATCH)):
+        for _ in range(3):
+            vectors = rng.normal(size=(len(crystal), 3))
+            vectors -= vectors.mean(axis=0)
+            vectors *= size / np.linalg.norm(vectors, axis=1).max()
+            frac = crystal.frac + vectors @ np.linalg.inv(crystal.matrix)
+            assert compare(Crystal(crystal.cell, crystal.species, frac), TARGETS[name]) is stage
+
+
+def test_thirds_need_four_decimals_beside_operators() -> None:
+    symmetric = """data_Mg
+_cell_length_a 5.1\n_cell_length_b 5.1\n_cell_length_c {c}
+_cell_angle_alpha 90\n_cell_angle_beta 90\n_cell_angle_gamma 120
+_symmetry_space_group_name_H-M 'P 63/m m c'
+loop_\n_atom_site_label\n_atom_site_type_symbol\n_atom_site_fract_x\n_atom_site_fract_y\n_atom_site_fract_z
+Mg0 Mg {x} {y} 0.25
+"""
+    cell = {"c": CRYSTALS["hcp"].cell[2]}
+    for (x, y), stage in (("0.3333", "0.6667"), Stage.CORRECT), (("0.333", "0.667"), Stage.STRUCTURE_MISMATCH):
+        answer = f"<cif>{symmetric.format(x=x, y=y, **cell)}</cif>"
+        assert verify_same_crystal(answer, TARGETS["hcp"]).stage is stage
+
+
+@each_type
+def test_a_spoiled_supercell_is_judged_quickly(name: str) -> None:
+    """The lattice is right and nothing repeats, so that all ways to see the lattice are open."""
+    primitive = TARGETS[name].primitive
+    crystal = repeated(Crystal(cell_of(primitive.matrix), primitive.elements, primitive.frac), (2, 2, 2))
+    shaken = crystal.frac + np.random.default_rng(2).normal(size=crystal.frac.shape) * 0.03
+    started = time.perf_counter()
+    assert compare(Crystal(crystal.cell, crystal.species, shaken), TARGETS[name]) is Stage.STRUCTURE_MISMATCH
+    assert time.perf_counter() - started < 3
+
+
 def test_a_left_out_atom_of_a_supercell_and_a_doubled_one_are_wrong() -> None:
     crystal = repeated(CRYSTALS["sc"], (2, 2, 2))
     fewer = Crystal(crystal.cell, crystal.species[1:], crystal.frac[1:])
