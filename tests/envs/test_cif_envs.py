@@ -49,7 +49,7 @@ def test_every_kind_of_task_can_be_asked_for(name: str) -> None:
         ({"tolerance": 0}, "positive number"),
         ({"tolerance": inf}, "positive number"),
         ({"actions": "swap"}, "unknown action 'swap'"),
-        ({"suite": "atommotor"}, "make that environment"),
+        ({"suite": "coordinates"}, "make that environment"),
         ({"prompt": "nothing.txt"}, "cannot read"),
     ],
 )
