@@ -12,6 +12,8 @@ What earns what:
 | cell, composition right, edit keeps it         | 0.05 + 0.45·g        | 0      | †     | 1/(1 + d/0.5 Å) |
 | right under strict                             | 1                    | 1      | †     | 1/(1 + d/0.5 Å) |
 | copy of the input                              | 0.05                 | 0      | †     | see below       |
+| property not moved as asked, or not known      | 0.05                 | 0      | –     | 0               |
+| property moved as asked                        | 1                    | 1      | –     | 1               |
 
 - c = max(0, 1 − Δ(answer, target)/Δ(input, target)), Δ the sum over elements of the difference in atom count.
 - g = max(0, 1 − R(answer)/R₀), R the least sum of displacements over the sites, R₀ = R(input), or 2 Å where
@@ -37,6 +39,8 @@ GEOMETRY_CREDIT = 0.25  # where the edit changes the composition
 GEOMETRY_CREDIT_SAME_COMPOSITION = 0.45
 REFERENCE_SUM = 2.0  # Å, stands for R(input) where the input has another composition
 DISTANCE_SCALE = 0.5  # Å, the displacement that halves `distance`
+
+_WITHOUT_PROGRESS = (Stage.UNCHANGED, Stage.PROPERTY_FAILED, Stage.PROPERTY_MISMATCH)
 
 
 def reward(verdict: Verdict, scheme: str = "shaped", *, baseline: Baseline | None = None) -> float:
@@ -81,6 +85,8 @@ def _shaped(verdict: Verdict, baseline: Baseline | None) -> dict[str, float]:
             "the scheme 'shaped' measures progress from the unchanged input: pass baseline=, "
             "or give verify(…, structure=input) the input structure"
         )
+    if stage in _WITHOUT_PROGRESS:
+        return _credits(PARSE_CREDIT)
     if stage not in (Stage.COMPOSITION_MISMATCH, Stage.STRUCTURE_MISMATCH, Stage.CORRECT):
         return _credits()
     changes_composition = baseline.composition_difference > 0
@@ -89,7 +95,7 @@ def _shaped(verdict: Verdict, baseline: Baseline | None) -> dict[str, float]:
     if stage is Stage.CORRECT:
         rest = 1.0 - PARSE_CREDIT - most_composition - most_geometry
         return _credits(PARSE_CREDIT, most_composition, most_geometry, rest)
-    if not verdict.cell_matches:
+    if not verdict.cell_matches:  # also where there is no target to come near, as for a property
         return _credits(PARSE_CREDIT)
     return _credits(
         PARSE_CREDIT,
@@ -128,9 +134,9 @@ def _paper(verdict: Verdict, baseline: Baseline | None) -> dict[str, float]:
 
 
 def _distance(verdict: Verdict, baseline: Baseline | None) -> dict[str, float]:
-    _strict_stage(verdict, "distance")
-    if verdict.max_displacement is None:
-        return _credits()
+    stage = _strict_stage(verdict, "distance")
+    if verdict.max_displacement is None:  # a right answer has none where the task knows no distance
+        return _credits(success=float(stage is Stage.CORRECT))
     return _credits(geometry=1.0 / (1.0 + verdict.max_displacement / DISTANCE_SCALE))
 
 

@@ -70,6 +70,8 @@ def evaluate(
         UsageError: if the folder holds another run, cannot be written, or `resume` meets another configuration.
     """
     family = FAMILIES[suite.family]
+    if family.needs is not None:
+        family.load("needs")(suite.actions, policy.name)
     profile = profile if family.has_paper else "strict"
     arguments = {"reward_scheme": reward_scheme, "strict_tags": strict_tags, "engine": engine, "prompt": template}
     if tolerance is not None:

@@ -1,4 +1,4 @@
-"""Kinds of task of the families about CIF, by name alone, so that the registry imports nothing of them."""
+"""Kinds of task of the families about CIF and properties, by name alone, so that the registry imports nothing of them."""
 
 from __future__ import annotations
 
@@ -25,3 +25,6 @@ GENERATIONS = tuple(
     )
 )  # fmt: skip
 """Structure types, as in :data:`atomworld_env.families.cif_gen_prototypes.PROTOTYPES`; a test holds them together."""
+
+PROPERTY_CHANGES = ("raise_bulk_modulus", "lower_bulk_modulus", "raise_band_gap", "lower_band_gap")
+"""Directions and properties, as in :data:`atomworld_env.properties.by_name.UNITS`, which a test holds against it."""

@@ -8,7 +8,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal
 
-from atomworld_env.families.action_names import GENERATIONS, REPAIRS
+from atomworld_env.families.action_names import GENERATIONS, PROPERTY_CHANGES, REPAIRS
 
 EDITS = (
     "change", "remove", "add", "insert_between", "swap", "delete_below", "move", "move_towards", "rotate_around",
@@ -37,6 +37,10 @@ class FamilyEntry:
         prompt: name of the template that ``default`` stands for.
         suite, per_action: name of the fixed suite that is sampled through :class:`Family`, and tasks of each kind in
             it; None for a family that makes its suites in another way.
+        stored: entry point of a function `(split, suite) -> tasks by kind`, for a family whose suite is not sampled but
+            holds the first `per_action` stored tasks of each kind, or as many as there are.
+        needs: entry point of a function `(actions, name of a policy)` that raises UsageError if the answers of the
+            policy cannot be verified with what is installed.
     """
 
     name: str
@@ -51,8 +55,10 @@ class FamilyEntry:
     prompt: str = "default"
     suite: str | None = None
     per_action: int = 250
+    stored: str | None = None
+    needs: str | None = None
 
-    def load(self, part: Literal["env", "check", "make"]) -> Any:
+    def load(self, part: Literal["env", "check", "make", "stored", "needs"]) -> Any:
         """The object behind an entry point."""
         module, _, name = getattr(self, part).partition(":")
         return getattr(import_module(module), name)
@@ -112,6 +118,20 @@ FAMILIES: Mapping[str, FamilyEntry] = MappingProxyType(
                 tags=("<answer>", "</answer>"),
                 prompt="coordinates",
                 suite="coordinates",
+            ),
+            FamilyEntry(
+                name="structprop",
+                env_id="AtomWorld-StructProp-v0",
+                env="atomworld_env.envs.structprop:StructPropEnv",
+                check="atomworld_env.families.structprop:check_task",
+                make="atomworld_env.families.structprop:property_change_of_split",
+                actions=PROPERTY_CHANGES,
+                crystal_in="structure",
+                prompt="structprop",
+                suite="structprop",
+                per_action=60,
+                stored="atomworld_env.families.structprop:suite_tasks",
+                needs="atomworld_env.families.structprop:refuse_without_oracle",
             ),
         )
     }

@@ -15,6 +15,7 @@ from atomworld_env.policies.cif_floors import atom_nudged, constant_off, element
 from atomworld_env.policies.near_misses import random_edit, wrong_site
 from atomworld_env.policies.point_floors import one_place, one_point_off, shuffled_points
 from atomworld_env.policies.policy import Policy, Question
+from atomworld_env.policies.property_floors import jittered_sites, one_crystal, scaled_cell, stretched_cell
 from atomworld_env.policies.shortcuts import cartesian_by_lengths, in_cell_neighbours, listed_copy
 from atomworld_env.policies.spoiled import answer_text, mirrored, scaled, shifted
 from atomworld_env.tasks.task import Task
@@ -102,6 +103,10 @@ def _baselines() -> Iterator[Baseline]:
     yield Baseline("constant_off", "one lattice constant 2 % off", constant_off, family="cif_gen")
     yield Baseline("atom_nudged", "one atom 0.1 Å from its place", atom_nudged, family="cif_gen")
     yield Baseline("elements_exchanged", "elements in each other's places", elements_exchanged, family="cif_gen")
+    yield Baseline("scaled_cell", "the input at another volume", scaled_cell, family="structprop")
+    yield Baseline("stretched_cell", "one cell length 4 % longer", stretched_cell, family="structprop")
+    yield Baseline("jittered_sites", "atoms displaced at random", jittered_sites, family="structprop")
+    yield Baseline("one_crystal", "diamond or argon, whatever is shown", one_crystal, family="structprop")
 
 
 BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _baselines()})

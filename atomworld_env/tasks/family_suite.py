@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -49,8 +50,20 @@ def make_family_suite(recipe: FamilyRecipe, *, progress: Progress | None = None)
         UsageError: if there are not so many different tasks of a kind.
     """
     entry = FAMILIES[recipe.family]
+    if entry.stored is not None:
+        return Suite(recipe.name, _first_stored(entry, recipe))
     columns = [_column(entry, recipe, action, number, progress) for number, action in enumerate(entry.actions)]
     return Suite(recipe.name, tuple(task for row in zip(*columns, strict=True) for task in row))
+
+
+def _first_stored(entry: FamilyEntry, recipe: FamilyRecipe) -> tuple[Task, ...]:
+    """The first stored tasks of each kind in turn; a kind with fewer ends sooner."""
+    tasks = entry.load("stored")(recipe.split, recipe.name)
+    columns = [tasks[action][: recipe.per_action] for action in entry.actions]
+    found = tuple(task for row in zip_longest(*columns) for task in row if task is not None)
+    if not found:
+        raise UsageError(f"no task of the split {recipe.split} is stored; choose another split")
+    return found
 
 
 def _column(

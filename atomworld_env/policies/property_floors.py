@@ -1,0 +1,49 @@
+"""Floors of StructProp: changes that a relaxation takes back, and one crystal for every question."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from atomworld_env.families.registry import family_of
+from atomworld_env.structures.cif import write_cif
+from atomworld_env.structures.crystal import Crystal
+from atomworld_env.tasks.task import Task
+
+STRETCH = 0.04  # relative, of one cell length
+JITTER = 0.15  # Å, standard deviation of each coordinate
+
+_FCC = np.array([[0.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]])
+DIAMOND = Crystal((3.567, 3.567, 3.567, 90.0, 90.0, 90.0), ("C",) * 8, np.concatenate([_FCC, _FCC + 0.25]))
+ARGON = Crystal((5.31, 5.31, 5.31, 90.0, 90.0, 90.0), ("Ar",) * 4, _FCC)
+
+
+def scaled_cell(task: Task, rng: np.random.Generator) -> str:
+    """The input at another volume: smaller where the property is to rise."""
+    factor = 0.95 if task.action.startswith("raise") else 1.05
+    crystal = task.crystal
+    lengths = (length * factor for length in crystal.cell[:3])
+    return _answer(task, Crystal.printed((*lengths, *crystal.cell[3:]), crystal.species, crystal.frac))
+
+
+def stretched_cell(task: Task, rng: np.random.Generator) -> str:
+    """The input with one cell length changed."""
+    crystal = task.crystal
+    cell = list(crystal.cell)
+    cell[int(rng.integers(3))] *= 1 + STRETCH
+    return _answer(task, Crystal.printed(tuple(cell), crystal.species, crystal.frac))
+
+
+def jittered_sites(task: Task, rng: np.random.Generator) -> str:
+    """The input with every atom displaced at random."""
+    crystal = task.crystal
+    moves = np.clip(rng.normal(0.0, JITTER, (len(crystal), 3)), -0.4, 0.4)
+    return _answer(task, Crystal.printed(crystal.cell, crystal.species, crystal.frac + moves @ crystal.inverse))
+
+
+def one_crystal(task: Task, rng: np.random.Generator) -> str:
+    """Diamond, the hardest crystal, to raise, and solid argon to lower, whatever is shown."""
+    return _answer(task, DIAMOND if task.action.startswith("raise") else ARGON)
+
+
+def _answer(task: Task, crystal: Crystal) -> str:
+    return family_of(task.action).wrap(write_cif(crystal))
