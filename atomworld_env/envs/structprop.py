@@ -86,7 +86,9 @@ class StructPropEnv(SingleAnswerEnv):
         if engine not in ENGINES:
             raise UsageError(f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}")
         if tolerance is not None:
-            raise UsageError("AtomWorld-StructProp-v0 has no tolerance, the threshold is a part of the task; leave it out")
+            raise UsageError(
+                "AtomWorld-StructProp-v0 has no tolerance, the threshold is a part of the task; leave it out"
+            )
         names = (actions,) if isinstance(actions, str) else None if actions is None else tuple(actions)
         family = PropertyChange(
             actions=names,

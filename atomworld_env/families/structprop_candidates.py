@@ -48,6 +48,9 @@ ALIKE = (
 )  # fmt: skip
 """Rows of elements that replace one another in crystals, if only sometimes."""
 
+GROUPS = 7
+"""Of these rows the first so many are groups of the periodic table."""
+
 
 def compounds(split: str) -> Iterator[tuple[str, Crystal]]:
     """Relaxed crystals of :data:`GAP_COMPOUNDS` with their ids, prototypes in turn."""
@@ -61,8 +64,9 @@ def compounds(split: str) -> Iterator[tuple[str, Crystal]]:
         renamed = dict(zip(dict.fromkeys(crystal.species), re.findall("[A-Z][a-z]?", pair), strict=False))
         species = tuple(renamed[symbol] for symbol in crystal.species)
         atoms, _ = relaxed_atoms(Arrangement(crystal.cell, species, crystal.frac))
-        yield f"{structure_id}-{pair}", Crystal.printed(
-            tuple(atoms.cell.cellpar().tolist()), species, atoms.get_scaled_positions()
+        yield (
+            f"{structure_id}-{pair}",
+            Crystal.printed(tuple(atoms.cell.cellpar().tolist()), species, atoms.get_scaled_positions()),
         )
 
 
@@ -106,7 +110,8 @@ def substituted(crystal: Crystal, property_name: str, rng: np.random.Generator) 
     gap = property_name == "band_gap"
     changes = []
     for element in sorted(crystal.composition):
-        alike = {symbol for row in ALIKE if element in row.split() for symbol in row.split()}
+        rows = ALIKE[:GROUPS] if gap else ALIKE  # other numbers of valence electrons give metals
+        alike = {symbol for row in rows if element in row.split() for symbol in row.split()}
         for symbol in sorted(alike - {element}, key=atomic_numbers.__getitem__):
             if not gap or symbol in GAP_ELEMENTS:
                 changes.append((element, symbol))

@@ -66,7 +66,7 @@ def relaxed_atoms(crystal: Arrangement, force: float = LARGEST_FORCE) -> tuple[A
     from ase.filters import FrechetCellFilter
     from ase.optimize import FIRE
 
-    atoms = Atoms(crystal.elements, scaled_positions=np.mod(crystal.frac, 1.0), cell=crystal.matrix, pbc=True)
+    atoms: Any = Atoms(crystal.elements, scaled_positions=np.mod(crystal.frac, 1.0), cell=crystal.matrix, pbc=True)
     if max(atoms.numbers) > HEAVIEST:
         raise NotRelaxedError("CHGNet knows elements up to plutonium")
     steps = round(MOST_STEPS * LARGEST_FORCE / force)
@@ -75,7 +75,8 @@ def relaxed_atoms(crystal: Arrangement, force: float = LARGEST_FORCE) -> tuple[A
         best = int(np.argmin(scan))
         atoms.set_cell(atoms.cell * SCAN[best] ** (1 / 3), scale_atoms=True)
         atoms.calc = _calculator()
-        converged = FIRE(FrechetCellFilter(atoms), logfile=None).run(fmax=force, steps=steps)
+        strained: Any = FrechetCellFilter
+        converged = FIRE(strained(atoms), logfile=None).run(fmax=force, steps=steps)
         energy = float(atoms.get_potential_energy()) / len(atoms)
     except (ValueError, ArithmeticError, RuntimeError, np.linalg.LinAlgError) as error:
         # An atom without any neighbour within 6 Å, say, or a cell that fell apart.

@@ -28,7 +28,7 @@ CUTOFF = 70.0  # hartree, of the finest grid; a shift of the origin moves the ga
 K_SPACING = 0.55  # 1/Å: two points along an axis below 5.7 Å, four below 2.9 Å
 HARTREE = 27.211386  # eV
 
-ELEMENTS = frozenset("Li Be B C N O F Al Si P S Cl".split())
+ELEMENTS = frozenset(("Li", "Be", "B", "C", "N", "O", "F", "Al", "Si", "P", "S", "Cl"))
 """Closed shells describe their compounds, the basis has them all, and they fit the cutoff; those of Na and Mg, with
 their inner shells, do not (0.2 eV for MgO), and GaAs takes minutes."""
 

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-HEAVY = {"torch", "transformers", "trl", "peft", "accelerate", "datasets", "vllm", "openai", "tenacity", "aiolimiter"}
+HEAVY = {
+    "torch", "transformers", "trl", "peft", "accelerate", "datasets", "vllm", "openai", "tenacity", "aiolimiter",
+    "chgnet", "pyscf",
+}  # fmt: skip
 LAZY = {
     "atomworld_env/policies/local_model.py": {"torch", "transformers"},
     "atomworld_env/policies/token_batches.py": {"torch", "transformers"},
@@ -17,6 +20,8 @@ LAZY = {
     "atomworld_env/policies/vllm_model.py": {"vllm"},
     "atomworld_env/policies/openai_server.py": {"openai", "aiolimiter"},
     "atomworld_env/policies/retrying.py": {"tenacity"},
+    "atomworld_env/properties/chgnet_relaxation.py": {"torch", "chgnet"},
+    "atomworld_env/properties/dft_gap.py": {"pyscf"},
 }
 """What a module may import inside its functions, for those who use them."""
 

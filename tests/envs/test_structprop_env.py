@@ -1,0 +1,93 @@
+"""`AtomWorld-StructProp-v0` as a Gymnasium environment."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import warnings
+from pathlib import Path
+
+import gymnasium
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import atomworld_env  # noqa: F401  (registers the ids)
+from atomworld_env.envs.structprop import StructPropEnv
+from atomworld_env.errors import UsageError
+from atomworld_env.policies.baselines import BASELINES
+from atomworld_env.structures.cif import write_cif
+
+ENV_ID = "AtomWorld-StructProp-v0"
+
+
+@pytest.mark.parametrize("render_mode", [None, "ansi"])
+def test_check_env_passes_without_a_warning(render_mode: str | None) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gymnasium.make(ENV_ID, render_mode=render_mode).unwrapped)
+
+
+def test_the_stored_solution_of_every_kind_is_right_and_the_input_is_not() -> None:
+    env = gymnasium.make(ENV_ID)
+    for action in env.unwrapped.family.actions:
+        observation, info = env.reset(seed=2, options={"action": action})
+        assert info["action"] == action
+        assert env.unwrapped.task.prompt in observation["prompt"]
+        _, reward, terminated, truncated, info = env.step(BASELINES["oracle"].answer(env.unwrapped.task))
+        assert (reward, terminated, truncated, info["success"]) == (1.0, True, False, True)
+        env.reset(options={"task": env.unwrapped.task})
+        _, reward, _, _, info = env.step(observation["structure"])
+        assert (reward, info["verdict_strict"]) == (0.05, "unchanged")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"profile": "paper"}, "no paper profile"),
+        ({"reward_scheme": "paper"}, "no paper profile"),
+        ({"render_mode": "rgb_array"}, "render mode"),
+        ({"engine": "warp"}, "unknown engine"),
+        ({"tolerance": 0.1}, "no tolerance"),
+        ({"actions": "swap"}, "unknown action 'swap'"),
+        ({"actions": ()}, "no action"),
+        ({"split": "holdout"}, "unknown split"),
+        ({"oracle": "vasp"}, "unknown oracle"),
+        ({"oracle": "command:no-such-program"}, "not found"),
+        ({"suite": "atommotor"}, "make that environment"),
+        ({"prompt": "nothing.txt"}, "cannot read"),
+    ],
+)
+def test_mistakes_are_named(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        StructPropEnv(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_program_of_the_users_judges_the_answers(tmp_path: Path) -> None:
+    """A program that counts carbon atoms: the crystal shown has none, and the answer has one."""
+    program = tmp_path / "carbons.py"
+    program.write_text(
+        "import sys\n"
+        "rows = [line.split() for line in open(sys.argv[1])]\n"
+        "print(1000 * sum(row[:1] == ['C'] for row in rows), 'GPa')\n",
+        encoding="utf-8",
+    )
+    env = gymnasium.make(ENV_ID, oracle=f"command:{sys.executable} {program}", actions="raise_bulk_modulus")
+    seed = 0
+    while "C" in (env.reset(seed=seed), env.unwrapped.task.crystal.species)[1]:
+        seed += 1
+    crystal = env.unwrapped.task.crystal
+    changed = type(crystal)(crystal.cell, ("C", *crystal.species[1:]), crystal.frac)
+    _, reward, _, _, info = env.step(write_cif(changed))
+    assert reward == 1.0
+    assert "is 1000 GPa, the structure's is 0 GPa" in info["message"]
+
+
+def test_an_environment_can_be_pickled_and_run_side_by_side() -> None:
+    env = gymnasium.make(ENV_ID).unwrapped
+    twin = pickle.loads(pickle.dumps(env))
+    assert env.reset(seed=4)[1] == twin.reset(seed=4)[1]
+    vector = gymnasium.make_vec(ENV_ID, num_envs=2, vectorization_mode="sync")
+    vector.reset(seed=1)
+    _, rewards, *_ = vector.step(("", "<cif>"))
+    assert rewards.tolist() == [0.0, 0.0]
+    vector.close()
