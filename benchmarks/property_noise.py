@@ -36,7 +36,7 @@ def other_descriptions(crystal: Crystal, name: str, rng: np.random.Generator) ->
     yield "fourth decimal", Arrangement(crystal.cell, crystal.species, crystal.frac + off)
     if name != "band_gap" or 2 * count <= MOST_SITES:
         a, *rest = crystal.cell
-        doubled = np.concatenate([crystal.frac, crystal.frac + [1, 0, 0]]) / [2, 1, 1]
+        doubled = np.concatenate([crystal.frac, crystal.frac + np.array([1, 0, 0])]) / [2, 1, 1]
         yield "cell doubled along a", Arrangement((2 * a, *rest), crystal.species * 2, doubled)  # type: ignore[arg-type]
     yield "disturbed", arrangement(disturbed(crystal, 0.1, rng))
 

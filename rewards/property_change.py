@@ -31,7 +31,7 @@ LEAST_DISTANCE = 0.5  # Å between two atoms
 LARGEST_STRETCH = 0.15  # relative, of each cell length
 LARGEST_TILT = 10.0  # degrees, of each angle
 LARGEST_MOVE = 0.75  # Å, of each atom from a site of the input, with the lattice held
-SAME_CRYSTAL = 0.1  # Å: nearer than this after the best shift it is the input, whatever its volume
+SAME_CRYSTAL = 0.05  # Å: nearer than this after the best shift it is the input, whatever its volume
 MOST_ENERGY = 0.1  # eV per atom above the input, for an answer with the input's composition
 
 _READABLE = (

@@ -61,8 +61,8 @@ class StructPropEnv(SingleAnswerEnv):
     ## Info
     As for `AtomWorld-v0` with the strict profile; `max_displacement` is always `inf`. `composition_mismatch` means
     another number of atoms or too many replaced; `structure_mismatch` two atoms too close, a cell or a site too far
-    from the input's; `unchanged` the input again; `property_failed` that there is no value; `property_mismatch` a change
-    the wrong way or below the threshold. `message` holds the values.
+    from the input's; `unchanged` the input again; `property_failed` that there is no value; `property_mismatch` a
+    change the wrong way or below the threshold. `message` holds the values.
 
     ## Version History
     * v0: first version.

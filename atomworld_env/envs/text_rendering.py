@@ -20,6 +20,9 @@ _STAGES = {
     "composition_mismatch": "wrong composition",
     "structure_mismatch": "wrong structure",
     "correct": "right",
+    "unchanged": "the input again",
+    "property_failed": "property without a value",
+    "property_mismatch": "property not moved as asked",
     "timeout": "not judged in time",
     "worker_lost": "not judged, the verifier was lost",
 }

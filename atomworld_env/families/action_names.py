@@ -1,4 +1,4 @@
-"""Kinds of task of the families about CIF and properties, by name alone, so that the registry imports nothing of them."""
+"""Kinds of task of the families about CIF and properties, by name, so that the registry imports none of them."""
 
 from __future__ import annotations
 

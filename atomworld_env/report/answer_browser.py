@@ -35,7 +35,14 @@ MOST_PACKED = 14_000_000
 MOST_SITES_DRAWN = 800
 """An answer with more sites is named, not drawn or compared site by site."""
 
-READABLE = (Stage.COMPOSITION_MISMATCH, Stage.STRUCTURE_MISMATCH, Stage.CORRECT)
+READABLE = (
+    Stage.COMPOSITION_MISMATCH,
+    Stage.STRUCTURE_MISMATCH,
+    Stage.CORRECT,
+    Stage.UNCHANGED,
+    Stage.PROPERTY_FAILED,
+    Stage.PROPERTY_MISMATCH,
+)
 """Verdicts of answers that were read as a crystal."""
 
 

@@ -45,6 +45,9 @@ UNANSWERED = "unanswered"
 
 VERDICT_WORDS = {
     "correct": "right",
+    "property_mismatch": "property not moved as asked",
+    "property_failed": "property without a value",
+    "unchanged": "the input again",
     "structure_mismatch": "wrong structure",
     "composition_mismatch": "wrong composition",
     "cif_invalid": "invalid CIF",
@@ -57,6 +60,9 @@ VERDICT_WORDS = {
 
 VERDICT_COLOURS = {
     "correct": "#0072B2",
+    "property_mismatch": "#009E73",
+    "property_failed": "#7CC8A8",
+    "unchanged": "#B9DDC9",
     "structure_mismatch": "#56B4E9",
     "composition_mismatch": "#F0C44C",
     "cif_invalid": "#E08214",

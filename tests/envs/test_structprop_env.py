@@ -53,7 +53,7 @@ def test_the_stored_solution_of_every_kind_is_right_and_the_input_is_not() -> No
         ({"split": "holdout"}, "unknown split"),
         ({"oracle": "vasp"}, "unknown oracle"),
         ({"oracle": "command:no-such-program"}, "not found"),
-        ({"suite": "atommotor"}, "make that environment"),
+        ({"suite": "coordinates"}, "make that environment"),
         ({"prompt": "nothing.txt"}, "cannot read"),
     ],
 )

@@ -140,28 +140,25 @@ def test_the_same_seed_gives_the_same_task_and_splits_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("params", "texts", "words"),
     [
-        ({"params": {}}, "parameters do not fit"),
-        ({"params": {"threshold": 1e6}}, "does not move the property"),
-        ({"params": {"direction": "lower"}}, "parameters are of lower_bulk_modulus"),
-        ({"target": "data_x"}, "cannot be used"),
-        ({"structure": "nothing"}, "cannot be used"),
-        ({"target": None}, "the structure again"),
-        ({"target": write_cif(DIAMOND)}, "breaks a rule"),
+        ({"threshold": None}, {}, "parameters do not fit"),
+        ({"threshold": 1e6}, {}, "does not move the property"),
+        ({"direction": "lower"}, {}, "parameters are of lower_bulk_modulus"),
+        ({}, {"target": "data_x"}, "cannot be used"),
+        ({}, {"structure": "nothing"}, "cannot be used"),
+        ({}, {"target": "the structure"}, "the structure again"),
+        ({}, {"target": write_cif(DIAMOND)}, "breaks a rule"),
     ],
 )
 def test_a_task_that_cannot_be_used_is_refused_with_its_fault(
-    suite: Suite, changes: dict[str, object], words: str
+    suite: Suite, params: dict[str, object], texts: dict[str, str], words: str
 ) -> None:
     task = next(task for task in suite.tasks if task.action == "raise_bulk_modulus" and task.n_sites < 8)
-    values = {
-        "params": {**task.params, **changes["params"]} if changes.get("params") else changes.get("params", task.params),  # type: ignore[dict-item]
-        "target": task.structure if "target" in changes and changes["target"] is None else changes.get("target", task.target),
-        "structure": changes.get("structure", task.structure),
-    }
+    if texts.get("target") == "the structure":
+        texts = {"target": task.structure}
     with pytest.raises(ValueError, match=words):
-        usable(replace(task, **values))  # type: ignore[arg-type]
+        usable(replace(task, params=task.params | params, **texts))  # type: ignore[arg-type]
 
 
 def test_stored_solutions_are_right_without_an_oracle(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,7 +295,7 @@ class TestLive:
         edge = 5.64 / 2**0.5
         descriptions = [
             Arrangement(cell, species, frac),
-            Arrangement(cell, species[::-1], frac[::-1] + [0.1, 0.2, 0.3]),
+            Arrangement(cell, species[::-1], frac[::-1] + np.array([0.1, 0.2, 0.3])),
             Arrangement((edge, edge, edge, 60.0, 60.0, 60.0), ("Na", "Cl"), np.array([[0, 0, 0], [0.5, 0.5, 0.5]])),
             Arrangement((5.3, 5.3, 5.3, 90.0, 90.0, 90.0), species, frac),
         ]

@@ -43,7 +43,7 @@ def test_the_key_knows_neither_order_nor_image_nor_digits_beyond_the_fourth() ->
         Arrangement(CELL, ("Na", "Br"), CRYSTAL.frac),
         Arrangement(CELL, ("Cl", "Na"), CRYSTAL.frac),
         Arrangement((4.0, 4.0, 5.001, 90.0, 90.0, 120.0), ("Na", "Cl"), CRYSTAL.frac),
-        Arrangement(CELL, ("Na", "Cl"), CRYSTAL.frac + [[0, 0, 0.001], [0, 0, 0]]),
+        Arrangement(CELL, ("Na", "Cl"), CRYSTAL.frac + np.array([[0, 0, 0.001], [0, 0, 0]])),
         Arrangement(CELL, ("Na", "Cl", "Cl"), np.vstack([CRYSTAL.frac, CRYSTAL.frac[1:]])),
     ],
 )
