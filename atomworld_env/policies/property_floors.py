@@ -1,4 +1,4 @@
-"""Floors of StructProp: changes that a relaxation takes back, and one crystal for every question."""
+"""Floors of StructProp: changes that a relaxation takes back, and one crystal or one element for every question."""
 
 from __future__ import annotations
 
@@ -43,6 +43,22 @@ def jittered_sites(task: Task, rng: np.random.Generator) -> str:
 def one_crystal(task: Task, rng: np.random.Generator) -> str:
     """Diamond, the hardest crystal, to raise, and solid argon to lower, whatever is shown."""
     return _answer(task, DIAMOND if task.action.startswith("raise") else ARGON)
+
+
+ONE_ELEMENT = {
+    "raise_bulk_modulus": "W",
+    "lower_bulk_modulus": "Cs",
+    "raise_band_gap": "F",
+    "lower_band_gap": "Si",
+}
+
+
+def one_element(task: Task, rng: np.random.Generator) -> str:
+    """The input with half of its atoms, the last ones listed, turned into one element that suits the question."""
+    crystal = task.crystal
+    kept = len(crystal) - len(crystal) // 2
+    species = crystal.species[:kept] + (ONE_ELEMENT[task.action],) * (len(crystal) - kept)
+    return _answer(task, Crystal.printed(crystal.cell, species, crystal.frac))
 
 
 def _answer(task: Task, crystal: Crystal) -> str:
