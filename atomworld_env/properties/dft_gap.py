@@ -25,7 +25,7 @@ LARGEST_FORCE = 0.006  # eV/Å: the gap of LiF falls by 0.1 eV where its volume 
 CUTOFF = 70.0  # hartree, of the finest grid; a shift of the origin moves the gaps of BeO, LiF and SiC by 0.002 eV
 MESH = (2, 2, 2)
 """Points of reciprocal space along each axis: Γ and the middles of the faces, where band edges often lie. The same for
-every cell, since an odd number along one axis, as denser meshes of slightly shorter axes have, misses the latter: 2.5 eV
+every cell, since an odd number along one axis, as denser meshes of slightly shorter axes have, misses the latter: 2.5
 instead of 0.8 eV for silicon carbide."""
 HARTREE = 27.211386  # eV
 
