@@ -7,7 +7,7 @@ value comes from is not known here: the caller gives a function.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from math import cbrt
 from time import perf_counter
@@ -85,6 +85,7 @@ def verify_property_change(
     question: Callable[[], Question],
     evaluate: Callable[[Arrangement], Reading],
     *,
+    elements: Collection[str],
     strict_tags: bool = False,
     engine: str = "fast",
 ) -> Verdict:
@@ -94,7 +95,8 @@ def verify_property_change(
         answer: what the model wrote.
         structure: the crystal shown, prepared.
         question: gives what was asked; called only for an answer that keeps the rules.
-        evaluate: the property of the answer; called last, with at most :data:`MAX_SITES` sites.
+        evaluate: the property of the answer; called last, with as many sites as the crystal shown has.
+        elements: that may occur.
         strict_tags, engine: as for :func:`rewards.verify`.
     """
     started = perf_counter()
@@ -106,7 +108,7 @@ def verify_property_change(
         if isinstance(crystal, Unreadable):
             stage, message = crystal.stage, crystal.message
         else:
-            stage, message = _judge(crystal, structure, question, evaluate)
+            stage, message = _judge(crystal, structure, question, evaluate, elements)
     return Verdict(
         stage=stage,
         message=message,
@@ -124,9 +126,10 @@ def _judge(
     structure: CrystalTarget,
     question: Callable[[], Question],
     evaluate: Callable[[Arrangement], Reading],
+    elements: Collection[str],
 ) -> tuple[Stage, str]:
     try:
-        broken = broken_rule(crystal, structure.given)
+        broken = broken_rule(crystal, structure.given, elements)
         if broken is not None:
             return broken
         if is_unchanged(crystal, structure):
@@ -139,10 +142,11 @@ def _judge(
     return judge_change(crystal, structure.given, asked, evaluate(crystal))
 
 
-def broken_rule(crystal: Arrangement, given: Arrangement) -> tuple[Stage, str] | None:
+def broken_rule(crystal: Arrangement, given: Arrangement, elements: Collection[str]) -> tuple[Stage, str] | None:
     """The first rule that an answer breaks, and in which words; None if it is an edit of the input.
 
-    ``composition_mismatch``: another number of sites, or fewer than half of the atoms keep their element.
+    ``composition_mismatch``: another number of sites, fewer than half of the atoms keep their element, or an element
+    that may not occur.
     ``structure_mismatch``: a cell too different, two atoms too close, an atom too far from every site of the input.
     """
     count = len(given)
@@ -151,6 +155,9 @@ def broken_rule(crystal: Arrangement, given: Arrangement) -> tuple[Stage, str] |
     kept = (crystal.element_counts & given.element_counts).total()
     if 2 * kept < count:
         return Stage.COMPOSITION_MISMATCH, f"{kept} of {count} atoms keep their element, at least half must"
+    foreign = sorted(set(crystal.elements) - set(elements))
+    if foreign:
+        return Stage.COMPOSITION_MISMATCH, f"{', '.join(foreign)} may not occur"
     for mine, theirs in zip(crystal.cell[:3], given.cell[:3], strict=True):
         if abs(mine - theirs) > LARGEST_STRETCH * theirs:
             return Stage.STRUCTURE_MISMATCH, f"a cell length is {mine:g} Å, it may differ from {theirs:g} Å by 15 %"

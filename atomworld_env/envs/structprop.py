@@ -19,7 +19,7 @@ class StructPropEnv(SingleAnswerEnv):
 
     ## Description
     A crystal is shown as CIF text with the value of one property and the direction in which it is to move. The answer
-    is an edit of the crystal: other elements on at most half of the sites, another lattice, displaced atoms. It is
+    is an edit of the crystal: listed elements on at most half of the sites, another lattice, displaced atoms. It is
     relaxed and its property is computed; it is right if the property moved that way by more than the threshold.
 
     ## Action Space
@@ -60,9 +60,9 @@ class StructPropEnv(SingleAnswerEnv):
 
     ## Info
     As for `AtomWorld-v0` with the strict profile; `max_displacement` is always `inf`. `composition_mismatch` means
-    another number of atoms or too many replaced; `structure_mismatch` two atoms too close, a cell or a site too far
-    from the input's; `unchanged` the input again; `property_failed` that there is no value; `property_mismatch` a
-    change the wrong way or below the threshold. `message` holds the values.
+    another number of atoms, too many replaced or by an element that is not listed; `structure_mismatch` two atoms too
+    close, a cell or a site too far from the input's; `unchanged` the input again; `property_failed` that there is no
+    value; `property_mismatch` a change the wrong way or below the threshold. `message` holds the values.
 
     ## Version History
     * v0: first version.

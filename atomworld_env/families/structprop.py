@@ -138,7 +138,13 @@ class PropertyChange:
             return _reading(oracle.value(crystal))
 
         return verify_property_change(
-            answer, given, question, evaluate, strict_tags=self.strict_tags, engine=self.engine
+            answer,
+            given,
+            question,
+            evaluate,
+            elements=task.params["elements"],
+            strict_tags=self.strict_tags,
+            engine=self.engine,
         )
 
 
@@ -173,6 +179,8 @@ def check_task(task: Task) -> None:
         change = float(task.params["solution"]) - float(task.params["value"])
         threshold = float(task.params["threshold"])
         float(task.params["energy"])
+        if not all(isinstance(symbol, str) for symbol in task.params["elements"]):
+            raise TypeError("elements must be symbols")
         named = (task.params["direction"], task.params["property"], str(task.params["oracle"]))
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"the parameters do not fit {task.action} ({type(error).__name__}: {error})") from None
@@ -186,7 +194,7 @@ def check_task(task: Task) -> None:
         raise ValueError(str(error)) from None
     if len(given.given) > MAX_SITES:
         raise ValueError(f"the structure has {len(given.given)} sites, {MAX_SITES} are the most")
-    broken = broken_rule(target.given, given.given)
+    broken = broken_rule(target.given, given.given, task.params["elements"])
     if broken is not None:
         raise ValueError(f"the target breaks a rule: {broken[1]}")
     if is_unchanged(target.given, given):

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 import numpy as np
-from ase.data import atomic_numbers
 
-from atomworld_env.properties.dft_gap import ELEMENTS as GAP_ELEMENTS
+from atomworld_env.families.structprop_elements import elements_alike
 from atomworld_env.properties.dft_gap import electrons
 from atomworld_env.structures.crystal import Crystal
 from atomworld_env.structures.pool import PoolEntry, default_pool
@@ -39,17 +38,6 @@ GAP_COMPOUNDS = {
 }
 """Compounds of light elements on the prototypes of the pool that insulators have: first element and second. The pool's
 own substitutions have only a few with cells of two to four sites, where a gap takes seconds."""
-
-ALIKE = (
-    "Li Na K Rb Cs", "Be Mg Ca Sr Ba", "B Al Ga In Tl", "C Si Ge Sn Pb", "N P As Sb Bi", "O S Se Te", "F Cl Br I",
-    "Sc Ti V Cr Mn Fe Co Ni Cu Zn", "Y Zr Nb Mo Tc Ru Rh Pd Ag Cd", "Hf Ta W Re Os Ir Pt Au Hg", "Ti Zr Hf", "V Nb Ta",
-    "Cr Mo W", "Mn Tc Re", "Fe Ru Os", "Co Rh Ir", "Ni Pd Pt", "Cu Ag Au", "Zn Cd Hg Mg", "Sc Y La",
-    "La Ce Pr Nd Sm Eu Gd Tb Dy Ho Er Tm Yb Lu", "Th U Np Pu", "C N O F", "B C N", "Al Si P S Cl", "Al Sc Fe Cr",
-)  # fmt: skip
-"""Rows of elements that replace one another in crystals, if only sometimes."""
-
-GROUPS = 7
-"""Of these rows the first so many are groups of the periodic table."""
 
 
 def compounds(split: str) -> Iterator[tuple[str, Crystal]]:
@@ -108,13 +96,12 @@ def substituted(crystal: Crystal, property_name: str, rng: np.random.Generator) 
     """Substitutions that keep the rules, in random order: all sites of an element, or as many as may be replaced."""
     most = len(crystal) // 2
     gap = property_name == "band_gap"
-    changes = []
-    for element in sorted(crystal.composition):
-        rows = ALIKE[:GROUPS] if gap else ALIKE  # other numbers of valence electrons give metals
-        alike = {symbol for row in rows if element in row.split() for symbol in row.split()}
-        for symbol in sorted(alike - {element}, key=atomic_numbers.__getitem__):
-            if not gap or symbol in GAP_ELEMENTS:
-                changes.append((element, symbol))
+    changes = [
+        (element, symbol)
+        for element in sorted(crystal.composition)
+        for symbol in elements_alike(element, property_name)
+        if symbol != element
+    ]
     made: list[Crystal] = []
     for k in rng.permutation(len(changes)):
         element, symbol = changes[k]
@@ -124,7 +111,7 @@ def substituted(crystal: Crystal, property_name: str, rng: np.random.Generator) 
         candidate = Crystal.printed(crystal.cell, species, crystal.frac)
         if gap and electrons(species) % 2:
             continue
-        if broken_rule(arrangement(candidate), arrangement(crystal)) is None:
+        if broken_rule(arrangement(candidate), arrangement(crystal), set(species)) is None:
             made.append(candidate)
     return made[:MOST_CANDIDATES]
 

@@ -12,7 +12,9 @@ from typing import Any
 
 from atomworld_env.errors import UsageError
 from atomworld_env.families.action_names import PROPERTY_CHANGES
+from atomworld_env.families.structprop_elements import allowed_elements
 from atomworld_env.properties.by_name import NOISE
+from atomworld_env.structures.cif import read_p1_cif
 from atomworld_env.structures.crystal import TARGET_DECIMALS
 from atomworld_env.structures.pool import version_of
 from atomworld_env.tasks.difficulty import LEVELS
@@ -50,7 +52,8 @@ def instruction(params: Mapping[str, Any]) -> str:
     decimals = 1 if unit == "GPa" else 2
     return (
         f"Change this crystal so that its {name} becomes {way} by more than {params['threshold']:.{decimals}f} {unit}. "
-        f"The {name} of the crystal shown is {params['value']:.{decimals}f} {unit}."
+        f"The {name} of the crystal shown is {params['value']:.{decimals}f} {unit}. "
+        f"No other elements than these may occur: {', '.join(params['elements'])}."
     )
 
 
@@ -86,6 +89,7 @@ def _task(record: Mapping[str, Any], direction: str, version: str) -> Task:
     action = f"{direction}_{record['property']}"
     params = {
         "direction": direction,
+        "elements": list(allowed_elements(read_p1_cif(record["structure"]).species, record["property"])),
         "energy": record["energy"],
         "oracle": record["oracle"],
         "property": record["property"],

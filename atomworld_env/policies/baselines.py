@@ -15,7 +15,14 @@ from atomworld_env.policies.cif_floors import atom_nudged, constant_off, element
 from atomworld_env.policies.near_misses import random_edit, wrong_site
 from atomworld_env.policies.point_floors import one_place, one_point_off, shuffled_points
 from atomworld_env.policies.policy import Policy, Question
-from atomworld_env.policies.property_floors import jittered_sites, one_crystal, one_element, scaled_cell, stretched_cell
+from atomworld_env.policies.property_floors import (
+    jittered_sites,
+    one_crystal,
+    one_element,
+    random_substitution,
+    scaled_cell,
+    stretched_cell,
+)
 from atomworld_env.policies.shortcuts import cartesian_by_lengths, in_cell_neighbours, listed_copy
 from atomworld_env.policies.spoiled import answer_text, mirrored, scaled, shifted
 from atomworld_env.tasks.task import Task
@@ -106,6 +113,7 @@ def _baselines() -> Iterator[Baseline]:
     yield Baseline("scaled_cell", "the input at another volume", scaled_cell, family="structprop")
     yield Baseline("stretched_cell", "one cell length 4 % longer", stretched_cell, family="structprop")
     yield Baseline("jittered_sites", "atoms displaced at random", jittered_sites, family="structprop")
+    yield Baseline("random_substitution", "a listed element, at random", random_substitution, family="structprop")
     yield Baseline("one_element", "half of the atoms turned into tungsten or caesium", one_element, family="structprop")
     yield Baseline("one_crystal", "diamond or argon, whatever is shown", one_crystal, family="structprop")
 

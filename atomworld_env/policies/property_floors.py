@@ -61,5 +61,17 @@ def one_element(task: Task, rng: np.random.Generator) -> str:
     return _answer(task, Crystal.printed(crystal.cell, species, crystal.frac))
 
 
+def random_substitution(task: Task, rng: np.random.Generator) -> str:
+    """One element of the input exchanged for a listed one, both at random, on as many sites as may be."""
+    crystal = task.crystal
+    old = sorted(crystal.composition)
+    element = old[int(rng.integers(len(old)))]
+    others = [symbol for symbol in task.params["elements"] if symbol != element] or [element]
+    symbol = others[int(rng.integers(len(others)))]
+    sites = [site for site, each in enumerate(crystal.species) if each == element][: len(crystal) // 2]
+    species = tuple(symbol if site in sites else each for site, each in enumerate(crystal.species))
+    return _answer(task, Crystal.printed(crystal.cell, species, crystal.frac))
+
+
 def _answer(task: Task, crystal: Crystal) -> str:
     return family_of(task.action).wrap(write_cif(crystal))

@@ -13,6 +13,7 @@ from rewards.property_change import Question, Reading, broken_rule, verify_prope
 from rewards.same_crystal import prepare_crystal
 
 SALT = Structure.from_spacegroup("Fm-3m", Lattice.cubic(5.64), ["Na", "Cl"], [[0, 0, 0], [0.5, 0.5, 0.5]])
+ALLOWED = ("H", "Li", "C", "Na", "Cl", "K")
 BASELINE = Baseline(Stage.UNCHANGED, None, None, 0)
 
 
@@ -30,7 +31,7 @@ def verify(answer: object, *, direction: str = "raise", evaluate=by_volume, thre
     asked = Question(direction, "stiffness", "GPa", by_volume(target.given), threshold)  # type: ignore[arg-type]
     if isinstance(answer, Structure):
         answer = f"<cif>\n{cif(answer)}\n</cif>"
-    return verify_property_change(answer, target, lambda: asked, evaluate)
+    return verify_property_change(answer, target, lambda: asked, evaluate, elements=ALLOWED)
 
 
 def forbidden(crystal: Arrangement) -> Reading:
@@ -82,6 +83,7 @@ def test_the_input_in_other_words_is_unchanged(other: Structure) -> None:
         (SALT.get_primitive_structure(), Stage.COMPOSITION_MISMATCH, "the answer has 2 sites"),
         (exchanged("C", 8), Stage.COMPOSITION_MISMATCH, "0 of 8 atoms keep"),
         (exchanged("H", 5), Stage.COMPOSITION_MISMATCH, "3 of 8 atoms keep"),
+        (exchanged("Cs", 1), Stage.COMPOSITION_MISMATCH, "Cs may not occur"),
         (
             Structure(Lattice.orthorhombic(5.64, 5.64, 5.64 * 1.2), SALT.species, SALT.frac_coords),
             Stage.STRUCTURE_MISMATCH,
@@ -104,14 +106,17 @@ def test_what_is_no_edit_of_the_input_is_not_evaluated(other: Structure, stage: 
 def test_atoms_too_close_and_atoms_too_far_from_their_sites() -> None:
     given = Arrangement((4.0, 4.0, 4.0, 90.0, 90.0, 90.0), ("Na", "Cl"), np.array([[0, 0, 0], [0.2, 0, 0]]))
     near = Arrangement(given.cell, ("Na", "Cl"), np.array([[0, 0, 0], [0.12, 0, 0]]))
-    assert broken_rule(near, given) == (Stage.STRUCTURE_MISMATCH, "two atoms are 0.48 Å apart, 0.5 Å is the least")
+    assert broken_rule(near, given, ALLOWED) == (
+        Stage.STRUCTURE_MISMATCH,
+        "two atoms are 0.48 Å apart, 0.5 Å is the least",
+    )
     far = Arrangement(given.cell, ("Na", "Cl"), np.array([[0, 0, 0], [0.5, 0, 0]]))
-    broken = broken_rule(far, given)
+    broken = broken_rule(far, given, ALLOWED)
     assert broken is not None
     assert "an atom is 1.20 Å from its site" in broken[1]
     # Through the face of the cell, not across it, and whatever the order.
     through = Arrangement(given.cell, ("Cl", "Na"), np.array([[0.2, 0, 0], [0.99, 0, 0.99]]))
-    assert broken_rule(through, given) is None
+    assert broken_rule(through, given, ALLOWED) is None
 
 
 def test_partial_occupancy_and_nonsense_are_no_crystals() -> None:
