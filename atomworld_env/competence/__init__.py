@@ -1,0 +1,1 @@
+"""Chemical competence: does a model's likelihood prefer a true description of a crystal over a false one?"""
