@@ -1,4 +1,4 @@
-"""Answers that deserve little: ignorant ones, spoiled truths and near misses."""
+"""Answers that deserve little: ignorant ones, spoiled truths and near misses of the edits."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from enum import StrEnum
 
 import numpy as np
 
+from atomworld_env.families.registry import family_of
 from atomworld_env.policies.baselines import BASELINES
 from atomworld_env.policies.near_misses import random_edit, wrong_site
 from atomworld_env.policies.spoiled import answer_text, doubled, inverted, mirrored, scaled, shifted
-from atomworld_env.prompts.prompt import default_template
+from atomworld_env.prompts.prompt import load_template
 from atomworld_env.structures.crystal import Crystal
 from atomworld_env.tasks.task import Task
 from rewards import Arrangement, compare_strict
@@ -45,7 +46,7 @@ class Case:
 
     Attributes:
         task: the question.
-        other: a task of the same edit on another structure.
+        other: a task of the same kind on another structure.
         rng: of this answer alone.
     """
 
@@ -64,8 +65,9 @@ class AnswerKind:
         description: one line, for tables.
         write: the answer, as a text or as a crystal that is then written between tags.
         symmetric: a crystal that symmetry may make right; then it is left out and counted.
-        actions: edits it is made for; None for all.
-        most_per_action: tasks of each edit that it is tried on; None for all.
+        actions: kinds of task it is made for; None for all.
+        most_per_action: tasks of each kind that it is tried on; None for all.
+        needs: what an exploit has to know of the answer.
     """
 
     name: str
@@ -75,6 +77,7 @@ class AnswerKind:
     symmetric: bool = False
     actions: frozenset[str] | None = None
     most_per_action: int | None = None
+    needs: str = ""
 
     def answer(self, task: Task, other: Task, seed: int) -> tuple[str, bool]:
         """The text for a task, the same in every run, and whether symmetry makes it right."""
@@ -92,29 +95,34 @@ def is_right(crystal: Crystal, task: Task) -> bool:
     return compare_strict(answer, target).stage == "correct"
 
 
-def tagged(*cifs: str) -> str:
-    """CIF texts in one pair of tags."""
-    return "<cif>\n" + "".join(cifs) + "</cif>"
+def tagged(case: Case, *texts: str) -> str:
+    """Texts in one pair of the family's tags."""
+    return family_of(case.task.action).wrap("".join(texts))
 
 
 def _empty_cell(case: Case) -> str:
     """The target's cell and the heading of an atom loop without a row."""
     lines = case.task.target.splitlines()
     last_tag = max(k for k, line in enumerate(lines) if line.strip().startswith("_atom_site_"))
-    return tagged("\n".join(lines[: last_tag + 1]) + "\n")
+    return tagged(case, "\n".join(lines[: last_tag + 1]) + "\n")
 
 
 def _other_target(case: Case) -> str:
-    return tagged(case.other.target)
+    return tagged(case, case.other.target)
 
 
 def _blocks_in_one_pair(case: Case) -> str:
-    return tagged(case.task.structure, case.other.target, case.other.structure)
+    return tagged(case, case.task.structure, case.other.target, case.other.structure)
 
 
 def _blocks_in_many_pairs(case: Case) -> str:
-    wrong = [case.other.target, answer_text(doubled(case.task.crystal)), case.task.structure]
-    return "\n\nor\n\n".join(tagged(wrong[k]) for k in case.rng.permutation(len(wrong)))
+    doubled_input = answer_text(doubled(case.task.crystal)).removeprefix("<cif>\n").removesuffix("</cif>")
+    return in_many_pairs(case, case.other.target, doubled_input, case.task.structure)
+
+
+def in_many_pairs(case: Case, *texts: str) -> str:
+    """Texts in any order, each in tags of its own."""
+    return "\n\nor\n\n".join(tagged(case, texts[k]) for k in case.rng.permutation(len(texts)))
 
 
 def _many_rows(rows: int) -> Callable[[Case], Crystal]:
@@ -128,13 +136,13 @@ def _many_rows(rows: int) -> Callable[[Case], Crystal]:
 
 
 def _huge_text(case: Case) -> str:
-    return tagged(case.task.structure, "# so it goes on\n" * (HUGE_TEXT // 16))
+    return tagged(case, case.task.structure, "# so it goes on\n" * (HUGE_TEXT // 16))
 
 
 def _copy_at_length(case: Case) -> str:
     words = "the site moves along the axis of the cell and nothing else changes\n" * 400
     fenced = f"```\n{case.other.structure}```"
-    return f"<think>{words}{fenced}</think>\n{words}{tagged(case.task.structure)}\n{words}"
+    return f"<think>{words}{fenced}</think>\n{words}{tagged(case, case.task.structure)}\n{words}"
 
 
 def _input_mirrored(case: Case) -> Crystal:
@@ -150,31 +158,40 @@ def _garbage(case: Case) -> str:
 
 
 def _prompt(case: Case) -> str:
-    return default_template().render(case.task.structure, case.task.prompt)
+    template = load_template("default", default=family_of(case.task.action).prompt)
+    return template.render(case.task.structure, case.task.prompt)
 
 
-def _ignorant() -> list[AnswerKind]:
-    def kind(name: str, description: str, write: Callable[[Case], str | Crystal], **options: int | bool) -> AnswerKind:
-        return AnswerKind(name, Group.IGNORANT, description, write, **options)  # type: ignore[arg-type]
+def ignorant(
+    name: str, description: str, write: Callable[[Case], str | Crystal], *, symmetric: bool = False
+) -> AnswerKind:
+    """A kind of answer that is made without the instruction."""
+    return AnswerKind(name, Group.IGNORANT, description, write, symmetric=symmetric)
 
-    return [
-        kind("copy", "the input, unchanged", lambda case: tagged(case.task.structure)),
-        kind("prompt_echo", "the whole prompt, which holds the input and both tags", _prompt),
-        kind("tagged_prompt", "the whole prompt between tags", lambda case: tagged(_prompt(case), "\n")),
-        kind("empty_cell", "the target's cell without an atom", _empty_cell),
-        kind("other_target", "the right answer of another task of the same edit", _other_target),
-        kind("input_mirrored", "the input, x negated", _input_mirrored, symmetric=True),
-        kind("input_inverted", "the input, inverted", _input_inverted, symmetric=True),
-        kind("input_doubled", "every atom of the input twice", lambda case: doubled(case.task.crystal)),
-        kind("blocks_in_one_pair", "three wrong CIFs in one pair of tags", _blocks_in_one_pair),
-        kind("blocks_in_many_pairs", "three wrong CIFs, each in its own tags", _blocks_in_many_pairs),
-        kind("copy_at_length", "a copy inside 80,000 characters of prose", _copy_at_length),
-        kind("huge_text", "a copy with 600,000 characters inside the tags", _huge_text),
-        kind("huge_rows", "2,400 atom rows", _many_rows(HUGE_ROWS)),
-        kind("many_rows", "1,000 atom rows", _many_rows(MANY_ROWS)),
-        kind("no_text", "no text at all", lambda case: ""),
-        kind("garbage", "tags around nonsense", _garbage),
-    ]
+
+OF_ANY_FAMILY = (
+    ignorant("copy", "the input, unchanged", lambda case: tagged(case, case.task.structure)),
+    ignorant("prompt_echo", "the whole prompt, which holds the input and both tags", _prompt),
+    ignorant("tagged_prompt", "the whole prompt between tags", lambda case: tagged(case, _prompt(case), "\n")),
+    ignorant("other_target", "the right answer of another task of the same edit", _other_target),
+    ignorant("blocks_in_one_pair", "three wrong CIFs in one pair of tags", _blocks_in_one_pair),
+    ignorant("copy_at_length", "a copy inside 80,000 characters of prose", _copy_at_length),
+    ignorant("huge_text", "a copy with 600,000 characters inside the tags", _huge_text),
+    ignorant("no_text", "no text at all", lambda case: ""),
+    ignorant("garbage", "tags around nonsense", _garbage),
+)
+"""Ignorant answers that any family can be given."""
+
+IGNORANT = (
+    *OF_ANY_FAMILY,
+    ignorant("empty_cell", "the target's cell without an atom", _empty_cell),
+    ignorant("input_mirrored", "the input, x negated", _input_mirrored, symmetric=True),
+    ignorant("input_inverted", "the input, inverted", _input_inverted, symmetric=True),
+    ignorant("input_doubled", "every atom of the input twice", lambda case: doubled(case.task.crystal)),
+    ignorant("blocks_in_many_pairs", "three wrong CIFs, each in its own tags", _blocks_in_many_pairs),
+    ignorant("huge_rows", "2,400 atom rows", _many_rows(HUGE_ROWS)),
+    ignorant("many_rows", "1,000 atom rows", _many_rows(MANY_ROWS)),
+)
 
 
 def _spoiled(name: str, description: str, spoil: Callable[[Crystal], Crystal]) -> AnswerKind:
@@ -191,7 +208,6 @@ def _near_miss(name: str, description: str, edit: Callable[[Task, np.random.Gene
     )
 
 
-IGNORANT = tuple(_ignorant())
 SPOILED = (
     _spoiled("truth_inverted", "the truth, inverted", inverted),
     _spoiled("truth_mirrored", "the truth, x negated", mirrored),

@@ -19,11 +19,11 @@ nothing. Over the 500 tasks per edit of docs/audit.md the plain means are below 
 
 @dataclass(frozen=True)
 class Breach:
-    """One kind of answer that earns more than its bound on an edit.
+    """One kind of answer that earns more than its bound on a kind of task.
 
     Attributes:
         kind, action, scheme: which answers.
-        mean, standard_error: of the reward over the edit.
+        mean, standard_error: of the reward over the tasks of that kind.
         bound: the most the mean may be.
         successes: answers that succeeded; none may.
         answers: how many were verified.

@@ -1,26 +1,26 @@
-"""What every kind of answer earns on every edit under every scheme."""
+"""What every kind of answer earns on every kind of task under every scheme."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
-from atomworld_env.audit.answers import BOUNDED, NEAR_MISSES, AnswerKind
-from atomworld_env.audit.exploits import EXPLOITS
+from atomworld_env.audit.answers import AnswerKind
+from atomworld_env.audit.family_answers import KINDS
+from atomworld_env.audit.verification import Item, verdicts_on_edits, verdicts_on_tasks
 from atomworld_env.errors import UsageError
-from atomworld_env.families.edits import prepared
+from atomworld_env.families.registry import FAMILIES
+from atomworld_env.tasks.family_suite import FAMILY_RECIPES, make_family_suite
 from atomworld_env.tasks.sampler_config import SamplerConfig
 from atomworld_env.tasks.suite import Progress, Suite, SuiteRecipe, make_suite
 from atomworld_env.tasks.task import Task
-from rewards import SCHEMES, Verdict, VerifierPool, verify
+from rewards import SCHEMES, Verdict
 from rewards.schemes import Scheme
 from rewards.stages import Stage
 
-KINDS = (*BOUNDED, *NEAR_MISSES, *EXPLOITS)
-TIME_LIMIT = 300.0  # seconds for one verdict
 UNDECIDED = (Stage.TIMEOUT, Stage.WORKER_LOST)
 
 Notify = Callable[[int, int], None]
@@ -29,7 +29,7 @@ Notify = Callable[[int, int], None]
 
 @dataclass
 class Tally:
-    """Sums over the answers of one kind to one edit under one scheme.
+    """Sums over the answers of one kind to one kind of task under one scheme.
 
     Attributes:
         answers: verified.
@@ -94,29 +94,34 @@ class Audit:
         return self.tallies.get((kind, action, scheme), Tally())
 
 
-@dataclass(frozen=True)
-class _Item:
-    task: Task
-    kind: AnswerKind
-    text: str
+def audit_tasks(
+    per_action: int, actions: Sequence[str], seed: int, *, family: str = "edits", progress: Progress | None = None
+) -> Suite:
+    """Tasks of the test split; those of an edit are each on another structure.
 
-
-def audit_tasks(per_action: int, actions: Sequence[str], seed: int, *, progress: Progress | None = None) -> Suite:
-    """Tasks of the test split, each of an edit on another structure.
+    Args:
+        per_action: tasks of each kind; of stored tasks the first so many, or as many as there are.
+        actions: kinds of task of the family.
+        seed: root of the random numbers.
+        family: key of :data:`~atomworld_env.families.registry.FAMILIES`.
 
     Raises:
-        UsageError: if there are fewer than two of each edit, or more than the pool admits.
+        UsageError: if there are fewer than two of each kind, or more than the pool admits.
     """
     if per_action < 2:
         raise UsageError(f"--per-action must be 2 or more, got {per_action}: one answer is another task's target")
-    config = SamplerConfig(split="test", actions=tuple(actions))
-    return make_suite(SuiteRecipe("audit", config, per_action, seed), progress=progress)
+    if family == "edits":
+        config = SamplerConfig(split="test", actions=tuple(actions))
+        return make_suite(SuiteRecipe("audit", config, per_action, seed), progress=progress)
+    recipe = next(recipe for recipe in FAMILY_RECIPES.values() if recipe.family == family)
+    wanted = replace(recipe, name="audit", per_action=per_action, seed=seed)
+    return make_family_suite(wanted, actions=tuple(actions), progress=progress)
 
 
 def audit_suite(
     suite: Suite,
     *,
-    kinds: Sequence[AnswerKind] = KINDS,
+    kinds: Sequence[AnswerKind] | None = None,
     schemes: Mapping[str, Scheme] = SCHEMES,
     seed: int = 0,
     workers: int = 1,
@@ -126,12 +131,14 @@ def audit_suite(
     """Answer every task in every way, verify, and pay by every scheme.
 
     Args:
-        suite: at least two tasks of each edit.
+        suite: at least two tasks of each kind.
+        kinds: of answers; all that there are for the family when None.
         schemes: functions of verdict and baseline by name; one called ``paper`` is computed for the first
             `paper_per_action` tasks of each edit only, because its verdict may take seconds.
         seed: of the random parts of the answers.
         workers: processes that verify; 0 verifies in this process, where nothing slow is killed.
     """
+    kinds = KINDS[suite.family] if kinds is None else kinds
     tallies: dict[tuple[str, str, str], Tally] = {}
     quick = {name: scheme for name, scheme in schemes.items() if name != "paper"}
     slow = {name: scheme for name, scheme in schemes.items() if name == "paper"}
@@ -142,8 +149,9 @@ def audit_suite(
         if not chosen:
             continue
         started = perf_counter()
+        verify_all = verdicts_on_edits if suite.family == "edits" else verdicts_on_tasks
         items = _items(suite, kinds, limit, seed, tallies, tuple(chosen))
-        for item, verdict in _verified(items, profile, workers):
+        for item, verdict in verify_all(items, profile, workers):
             for name, scheme in chosen.items():
                 key = (item.kind.name, item.task.action, name)
                 _count(tallies.setdefault(key, Tally()), item, verdict, scheme)
@@ -162,8 +170,13 @@ def _questions(
 ) -> Iterator[tuple[Task, Task, AnswerKind]]:
     """Task, a task of the same edit on another structure, and kind: all kinds of one task in a row."""
     of_edit = {action: [task for task in suite.tasks if task.action == action] for action in suite.actions}
+    shown = FAMILIES[suite.family].crystal_in != "target"
+
+    def source(task: Task) -> str:
+        return task.structure if shown else task.target
+
     for action, tasks in of_edit.items():
-        if len({task.structure for task in tasks}) < 2:
+        if len({source(task) for task in tasks}) < 2:
             raise UsageError(f"{action} needs tasks on two structures, suite {suite.name} has {len(tasks)} on one")
     seen: Counter[str] = Counter()
     for task in suite.tasks:
@@ -172,7 +185,7 @@ def _questions(
         if per_action is not None and place >= per_action:
             continue
         others = (tasks[(place + step) % len(tasks)] for step in range(1, len(tasks)))
-        other = next(each for each in others if each.structure != task.structure)
+        other = next(each for each in others if source(each) != source(task))
         for kind in kinds:
             asked = kind.actions is None or task.action in kind.actions
             if asked and (kind.most_per_action is None or place < kind.most_per_action):
@@ -182,11 +195,12 @@ def _questions(
 def number_of_answers(
     suite: Suite,
     *,
-    kinds: Sequence[AnswerKind] = KINDS,
+    kinds: Sequence[AnswerKind] | None = None,
     schemes: Mapping[str, Scheme] = SCHEMES,
     paper_per_action: int = 5,
 ) -> int:
     """How many answers an audit is about, those that symmetry makes right included."""
+    kinds = KINDS[suite.family] if kinds is None else kinds
     limits: list[int | None] = [None] if any(name != "paper" for name in schemes) else []
     limits += [paper_per_action] if "paper" in schemes else []
     return sum(1 for limit in limits for _ in _questions(suite, kinds, limit))
@@ -199,34 +213,17 @@ def _items(
     seed: int,
     tallies: dict[tuple[str, str, str], Tally],
     schemes: tuple[str, ...],
-) -> Iterator[_Item]:
+) -> Iterator[Item]:
     for task, other, kind in _questions(suite, kinds, per_action):
         text, right = kind.answer(task, other, seed)
         if not right:
-            yield _Item(task, kind, text)
+            yield Item(task, kind, text)
             continue
         for scheme in schemes:
             tallies.setdefault((kind.name, task.action, scheme), Tally()).left_out += 1
 
 
-def _verified(items: Iterable[_Item], profile: str, workers: int) -> Iterator[tuple[_Item, Verdict]]:
-    if workers == 0:
-        for item in items:
-            yield item, verify(item.text, prepared(item.task.target), profile=profile)
-        return
-    waiting: deque[_Item] = deque()
-
-    def jobs() -> Iterator[tuple[str, str]]:
-        for item in items:
-            waiting.append(item)
-            yield item.text, item.task.target
-
-    with VerifierPool(workers, profile=profile, timeout=TIME_LIMIT) as pool:
-        for verdict in pool.verify_iter(jobs()):
-            yield waiting.popleft(), verdict
-
-
-def _count(tally: Tally, item: _Item, verdict: Verdict, scheme: Scheme) -> None:
+def _count(tally: Tally, item: Item, verdict: Verdict, scheme: Scheme) -> None:
     earned = min(1.0, sum(scheme(verdict, item.task.baseline).values()))
     tally.answers += 1
     tally.total += earned

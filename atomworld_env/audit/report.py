@@ -9,9 +9,14 @@ from textwrap import wrap
 
 from atomworld_env.audit.answers import AnswerKind, Group
 from atomworld_env.audit.bounds import BOUNDED_SCHEMES, Breach
-from atomworld_env.audit.exploits import ALARM, NEEDS, NEEDS_NOTHING
+from atomworld_env.audit.exploits import ALARM, NEEDS_NOTHING
 from atomworld_env.audit.measure import Audit
 from atomworld_env.audit.summary import HEADINGS, NONE, Setting, pay, worst_rows
+from atomworld_env.families.registry import FAMILIES
+
+HOLDS = "Both bounds hold on every kind of task."
+MOST_COLUMNS = 10
+TITLE = "# What wrong answers earn"
 
 Lines = list[str]
 Cell = Callable[[AnswerKind, str], str]
@@ -19,20 +24,22 @@ Cell = Callable[[AnswerKind, str], str]
 
 def as_markdown(audit: Audit, broken: Sequence[Breach], setting: Setting) -> str:
     """The report: how it was made, whether the bounds hold, and every mean."""
-    tasks, edits = len(audit.suite.tasks), len(audit.actions)
-    verdict = ["Both bounds hold on every edit."]
+    verdict = [HOLDS]
     if broken:
         verdict = ["**Bounds that do not hold:**", "", *(f"- {breach}" for breach in broken)]
     lines = [
-        "# What wrong answers earn",
+        TITLE + ("" if setting.family == "edits" else f": {FAMILIES[setting.family].env_id}"),
         "",
         *_paragraph(
-            f"Written on {date.today()}, {os.cpu_count()} cores, by the command below. {tasks:,} tasks, "
-            f"{tasks // edits} of each of {edits} edits, every one of an edit on another structure of the "
-            f"test split (fingerprint `{audit.suite.fingerprint}`). {audit.strict_answers:,} answers "
-            f"verified under the strict profile ({_speed(audit.strict_seconds, audit.strict_answers)}), "
-            f"{audit.paper_answers:,} under the paper profile "
-            f"({_speed(audit.paper_seconds, audit.paper_answers)})."
+            f"Written on {date.today()}, {os.cpu_count()} cores, by the command below. {_tasks(audit, setting)}"
+            f"{audit.strict_answers:,} answers verified under the strict profile "
+            f"({_speed(audit.strict_seconds, audit.strict_answers)})"
+            + (
+                f", {audit.paper_answers:,} under the paper profile "
+                f"({_speed(audit.paper_seconds, audit.paper_answers)})."
+                if audit.paper_answers
+                else "."
+            )
         ),
         "",
         f"    {setting.command}",
@@ -53,20 +60,40 @@ def as_markdown(audit: Audit, broken: Sequence[Breach], setting: Setting) -> str
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def _tasks(audit: Audit, setting: Setting) -> str:
+    """How many tasks there are, of what kinds."""
+    tasks, number = len(audit.suite.tasks), len(audit.actions)
+    of_each = sorted({sum(task.action == action for task in audit.suite.tasks) for action in audit.actions})
+    each = f"{of_each[0]}" if len(of_each) == 1 else f"{of_each[0]} to {of_each[-1]}"
+    apart = ", every one of an edit on another structure" if setting.family == "edits" else ""
+    return (
+        f"{tasks:,} tasks for {FAMILIES[setting.family].env_id}, {each} of each of {number} kinds{apart}, of the test "
+        f"split (fingerprint `{audit.suite.fingerprint}`). "
+    )
+
+
+_SAID = {
+    Group.IGNORANT: (
+        "*Ignorant* answers are made without the instruction. In the mean over a kind of task they may earn the parse "
+        "credit and 0.01 (0.06 in all), and may never succeed."
+    ),
+    Group.SPOILED: (
+        "*Spoiled* truths are right answers made wrong as a whole. They may earn the parse credit, the composition "
+        "credit where the task changes the composition, and 0.05 (0.30 or 0.10 in all), and may never succeed."
+    ),
+    Group.NEAR_MISS: "*Near misses* are measured and not bounded.",
+    Group.EXPLOIT: "*Exploits* are measured and not bounded.",
+}
+
+
 def _answers_section(audit: Audit) -> Lines:
     return [
         "## The answers",
         "",
-        *_paragraph(
-            "*Ignorant* answers are made without the instruction. In the mean over an edit they may earn "
-            "the parse credit and 0.01 (0.06 in all), and may never succeed. *Spoiled* truths are right "
-            "answers made wrong as a whole. They may earn the parse credit, the composition credit where "
-            "the edit changes the composition, and 0.05 (0.30 or 0.10 in all), and may never succeed. "
-            "*Near misses* and *exploits* are measured and not bounded."
-        ),
+        *_paragraph(" ".join(words for group, words in _SAID.items() if _of_groups(audit, group))),
         "",
         *table(
-            ["answer", "group", "what it is", "tasks of each edit"],
+            ["answer", "group", "what it is", "tasks of each kind"],
             [
                 [f"`{kind.name}`", str(kind.group), kind.description, str(kind.most_per_action or "all")]
                 for kind in audit.kinds
@@ -81,15 +108,15 @@ def _bounds_section(audit: Audit, scheme: str) -> Lines:
         f"## Bounds under `{scheme}`",
         "",
         *_paragraph(
-            "For each answer: the edit on which it comes nearest to its bound, with its mean and bound; "
-            "and over all edits the highest single reward, the answers, how many of them were right, and how "
+            "For each answer: the kind of task on which it comes nearest to its bound, with its mean and bound; "
+            "and over all kinds the highest single reward, the answers, how many of them were right, and how "
             "many were left out because symmetry makes them right."
         ),
         "",
         *table(HEADINGS, worst_rows(audit, kinds, scheme)),
     ]
     if scheme == "shaped":
-        lines += ["Mean on each edit:", "", *_by_edit(audit, kinds, _means(audit, scheme))]
+        lines += ["Mean on each kind:", "", *_by_action(audit, kinds, _means(audit, scheme))]
     return lines
 
 
@@ -110,10 +137,10 @@ def _symmetry_section(audit: Audit) -> Lines:
         *_paragraph(
             "A mirrored or inverted crystal is the same crystal, in the same place and orientation, where "
             "its symmetry says so. Such an answer is right, and is left out of the means. Share and "
-            "number on each edit:"
+            "number on each kind:"
         ),
         "",
-        *_by_edit(audit, kinds, share),
+        *_by_action(audit, kinds, share),
     ]
 
 
@@ -130,14 +157,14 @@ def _unbounded_section(audit: Audit) -> Lines:
         ]
         for scheme in schemes:
             lines += [
-                f"Mean on each edit under `{scheme}`:",
+                f"Mean on each kind under `{scheme}`:",
                 "",
-                *_by_edit(audit, near, _means(audit, scheme)),
+                *_by_action(audit, near, _means(audit, scheme)),
             ]
         lines += [
             *_paragraph("Right under the strict profile:"),
             "",
-            *_by_edit(audit, near, _successes(audit, schemes[0])),
+            *_by_action(audit, near, _successes(audit, schemes[0])),
         ]
     if exploits and schemes:
         lines += [
@@ -145,19 +172,19 @@ def _unbounded_section(audit: Audit) -> Lines:
             "",
             *_paragraph(
                 "What a policy earns that collects credit instead of solving the task, by what it has to "
-                f"know for it. In bold: more than {ALARM:.2f} in the mean on an edit. Answers that happen "
+                f"know for it. In bold: more than {ALARM:.2f} in the mean on a kind of task. Answers that happen "
                 "to be right are counted in."
             ),
             "",
-            *table(["answer", "has to know"], [[f"`{kind.name}`", NEEDS[kind.name]] for kind in exploits]),
+            *table(["answer", "has to know"], [[f"`{kind.name}`", kind.needs] for kind in exploits]),
         ]
         for scheme in schemes:
             means = _means(audit, scheme, bold_above=ALARM)
-            lines += [f"Mean on each edit under `{scheme}`:", "", *_by_edit(audit, exploits, means)]
+            lines += [f"Mean on each kind under `{scheme}`:", "", *_by_action(audit, exploits, means)]
         lines += [
             *_paragraph("Right under the strict profile:"),
             "",
-            *_by_edit(audit, exploits, _successes(audit, schemes[0])),
+            *_by_action(audit, exploits, _successes(audit, schemes[0])),
         ]
         found = alarms(audit, schemes[0])
         lines += [
@@ -168,12 +195,12 @@ def _unbounded_section(audit: Audit) -> Lines:
 
 
 def alarms(audit: Audit, scheme: str) -> list[str]:
-    (*_paragraph("""Exploits that know nothing of the answer and earn more than the alarm on an edit."""),)
+    """Exploits that know nothing of the answer and earn more than the alarm on a kind of task."""
     found = []
     for kind in _of_groups(audit, Group.EXPLOIT):
         for action in audit.actions:
             tally = audit.tally(kind.name, action, scheme)
-            if NEEDS[kind.name] == NEEDS_NOTHING and tally.mean is not None and tally.mean > ALARM:
+            if kind.needs == NEEDS_NOTHING and tally.mean is not None and tally.mean > ALARM:
                 right = f"{tally.successes} of {tally.answers} right"
                 found.append(f"`{kind.name}` on {action} ({tally.mean:.3f}, {right})")
     return found
@@ -181,16 +208,18 @@ def alarms(audit: Audit, scheme: str) -> list[str]:
 
 def _distance_section(audit: Audit) -> Lines:
     copy = [kind for kind in audit.kinds if kind.name == "copy"]
+    if not any(audit.tally("copy", action, "distance").total for action in audit.actions):
+        return []
     return [
         "## What `distance` pays for copying",
         "",
         *_paragraph(
-            "The scheme `distance` pays for being near, and a copy is near wherever the edit keeps the "
+            "The scheme `distance` pays for being near, and a copy is near wherever the task keeps the "
             "composition: an attempt that puts an atom farther from its place earns less than no attempt. "
-            "Copying is a local optimum under it, so it is not for training. Mean on each edit:"
+            "Copying is a local optimum under it, so it is not for training. Mean on each kind:"
         ),
         "",
-        *_by_edit(audit, copy, _means(audit, "distance")),
+        *_by_action(audit, copy, _means(audit, "distance")),
     ]
 
 
@@ -200,11 +229,11 @@ def _paper_section(audit: Audit, setting: Setting) -> Lines:
         "",
         *_paragraph(
             f"Share that the paper profile calls right, on the first {setting.paper_per_action} tasks of "
-            "each edit. It accepts what is shifted, mirrored or scaled as a whole. For comparison with "
+            "each kind. It accepts what is shifted, mirrored or scaled as a whole. For comparison with "
             "published numbers, not for training."
         ),
         "",
-        *_by_edit(audit, audit.kinds, _means(audit, "paper")),
+        *_by_action(audit, audit.kinds, _means(audit, "paper")),
     ]
 
 
@@ -228,10 +257,14 @@ def _successes(audit: Audit, scheme: str) -> Cell:
     return cell
 
 
-def _by_edit(audit: Audit, kinds: Sequence[AnswerKind], cell: Cell) -> Lines:
-    (*_paragraph("""A table with a row for each kind that was asked and a column for each edit."""),)
-    rows = [[f"`{kind.name}`", *(cell(kind, action) for action in audit.actions)] for kind in kinds]
-    return table(["answer", *audit.actions], [row for row in rows if set(row[1:]) != {NONE}])
+def _by_action(audit: Audit, kinds: Sequence[AnswerKind], cell: Cell) -> Lines:
+    """A table of the answers that were asked by the kinds of task; many kinds of task are rows."""
+    asked = [kind for kind in kinds if any(cell(kind, action) != NONE for action in audit.actions)]
+    if len(audit.actions) <= MOST_COLUMNS:
+        rows = [[f"`{kind.name}`", *(cell(kind, action) for action in audit.actions)] for kind in asked]
+        return table(["answer", *audit.actions], rows)
+    rows = [[f"`{action}`", *(cell(kind, action) for kind in asked)] for action in audit.actions]
+    return table(["kind of task", *(kind.name for kind in asked)], rows)
 
 
 def _paragraph(text: str) -> Lines:
@@ -240,7 +273,7 @@ def _paragraph(text: str) -> Lines:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Lines:
-    (*_paragraph("""A Markdown table and the blank line after it."""),)
+    """A Markdown table and the blank line after it."""
     cells = [headings, ["---"] * len(headings), *rows]
     return [*(f"| {' | '.join(row)} |" for row in cells), ""]
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from rich.table import Table
 
-from atomworld_env.actions import ACTIONS
 from atomworld_env.audit.answers import AnswerKind
 from atomworld_env.audit.bounds import BOUNDED_SCHEMES, Breach, bound
 from atomworld_env.audit.measure import Audit, Tally
+from atomworld_env.families.registry import FAMILIES
 
 NONE = "–"
-HEADINGS = ("answer", "worst edit", "mean", "bound", "top", "answers", "right", "left out")
+HEADINGS = ("answer", "worst kind", "mean", "bound", "top", "answers", "right", "left out")
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,20 @@ class Setting:
     schemes: tuple[str, ...]
     paper_per_action: int
     workers: int
+    family: str = "edits"
 
     @property
     def command(self) -> str:
         """The command line that makes the same tasks and answers."""
-        parts = ["atomworld audit", f"--per-action {self.per_action}", f"--seed {self.seed}"]
-        if self.actions != tuple(ACTIONS):
+        parts = ["atomworld audit"]
+        if self.family != "edits":
+            parts.append(f"--family {self.family}")
+        parts += [f"--per-action {self.per_action}", f"--seed {self.seed}"]
+        if self.actions != FAMILIES[self.family].actions:
             parts.append(f"--actions {','.join(self.actions)}")
-        parts += [f"--schemes {','.join(self.schemes)}", f"--paper-per-action {self.paper_per_action}"]
+        parts.append(f"--schemes {','.join(self.schemes)}")
+        if FAMILIES[self.family].has_paper:
+            parts.append(f"--paper-per-action {self.paper_per_action}")
         return " ".join([*parts, f"--workers {self.workers}"])
 
 

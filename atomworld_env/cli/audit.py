@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from atomworld_env.cli.console import action_names, default_workers, print_json, progress_bar, stdout, writable_file
-from atomworld_env.cli.options import ActionsOption, JsonOption, WorkersOption
+from atomworld_env.cli.options import ActionsOption, FamilyOption, JsonOption, WorkersOption, family_named
 from atomworld_env.errors import UsageError
 
 EXAMPLES = """
@@ -20,19 +20,24 @@ Examples:
   atomworld audit --per-action 500 --workers 8 --out docs/audit.md
 
   atomworld audit --actions move,swap --per-action 100 --schemes shaped,distance --json
+
+  atomworld audit --family coordinates
 """
 
 
 def audit(
-    per_action: Annotated[int, typer.Option(min=2, help="Tasks of each edit.")] = 50,
+    family: FamilyOption = "edits",
+    per_action: Annotated[
+        int | None, typer.Option(min=2, help="Tasks of each kind; 50 of an edit, else the suite's, when not given.")
+    ] = None,
     actions: ActionsOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Root of all random numbers.")] = 0,
     schemes: Annotated[
-        str, typer.Option(help="Comma-separated reward schemes: shaped, strict, distance, paper.")
-    ] = "shaped,strict,distance,paper",
+        str | None, typer.Option(help="Comma-separated reward schemes: shaped, strict, distance, paper; all of them.")
+    ] = None,
     paper_per_action: Annotated[
         int,
-        typer.Option(min=0, help="Tasks of each edit for the scheme paper, which may take seconds an answer."),
+        typer.Option(min=0, help="Tasks of each kind for the scheme paper, which may take seconds an answer."),
     ] = 5,
     workers: WorkersOption = None,
     json: JsonOption = False,
@@ -42,23 +47,27 @@ def audit(
 
     Copies, echoes, garbage and the like may earn no more than a readable answer; truths that were mirrored,
     scaled or shifted no more than a readable answer of the right composition. The status is 1 when a kind of
-    answer earns more than that on an edit under `shaped` or `strict`, or ever succeeds.
+    answer earns more than that on a kind of task under `shaped` or `strict`, or ever succeeds.
     """
     from atomworld_env.audit.bounds import breaches
     from atomworld_env.audit.measure import audit_suite, audit_tasks, number_of_answers
-    from atomworld_env.audit.report import as_markdown
+    from atomworld_env.audit.report import HOLDS, as_markdown
     from atomworld_env.audit.summary import Setting, as_json, summary_tables
     from rewards import SCHEMES
 
-    chosen = tuple(dict.fromkeys(name.strip() for name in schemes.split(",") if name.strip()))
+    entry = family_named(family)
+    offered = [name for name in SCHEMES if name != "paper" or entry.has_paper]
+    named = offered if schemes is None else schemes.split(",")
+    chosen = tuple(dict.fromkeys(name.strip() for name in named if name.strip()))
     for name in chosen:
-        if name not in SCHEMES:
-            raise UsageError(f"unknown reward scheme {name!r}; choose from {', '.join(SCHEMES)}")
+        if name not in offered:
+            raise UsageError(f"unknown reward scheme {name!r}; choose from {', '.join(offered)}")
     if not chosen:
-        raise UsageError(f"no reward scheme is given; choose from {', '.join(SCHEMES)}")
+        raise UsageError(f"no reward scheme is given; choose from {', '.join(offered)}")
     if out is not None:
         writable_file(out)
-    names = action_names(actions)
+    names = action_names(actions, family)
+    per_action = per_action or (50 if entry.suite is None else entry.per_action)
     processes = workers or default_workers()
     functions = {name: SCHEMES[name] for name in chosen}
     made = count(1)
@@ -67,6 +76,7 @@ def audit(
             per_action,
             names,
             seed,
+            family=family,
             progress=lambda action, of_edit, wanted: advance(next(made), f"making tasks: {action}"),
         )
     answers = number_of_answers(suite, schemes=functions, paper_per_action=paper_per_action)
@@ -80,7 +90,7 @@ def audit(
             progress=lambda done, total: advance(done, "auditing"),
         )
     broken = breaches(measured)
-    setting = Setting(per_action, names, seed, chosen, paper_per_action, processes)
+    setting = Setting(per_action, names, seed, chosen, paper_per_action, processes, family)
     if out is not None:
         out.write_text(as_markdown(measured, broken, setting), encoding="utf-8")
     if json:
@@ -91,6 +101,6 @@ def audit(
         for breach in broken:
             stdout.print(f"bound broken: {breach}", style="red", markup=False, highlight=False, soft_wrap=True)
         if not broken:
-            stdout.print("Both bounds hold on every edit.", highlight=False)
+            stdout.print(HOLDS, highlight=False)
     if broken:
         raise typer.Exit(1)

@@ -23,8 +23,8 @@ from rich.progress import (
 from rich.table import Table
 from typer.exceptions import TyperException
 
-from atomworld_env.actions import ACTIONS
 from atomworld_env.errors import UsageError
+from atomworld_env.families.registry import FAMILIES
 from atomworld_env.structures.pool import StructurePool
 
 NARROWEST = 110
@@ -67,14 +67,15 @@ def progress_bar(description: str, total: int, *, quiet: bool = False) -> Iterat
         yield advance
 
 
-def action_names(text: str | None) -> tuple[str, ...]:
-    """Comma-separated names of edits; all of them when nothing is given."""
+def action_names(text: str | None, family: str = "edits") -> tuple[str, ...]:
+    """Comma-separated names of a family's kinds of task; all of them when nothing is given."""
+    known = FAMILIES[family].actions
     if text is None:
-        return tuple(ACTIONS)
+        return known
     names = comma_separated(text)
     for name in names:
-        if name not in ACTIONS:
-            raise UsageError(f"unknown action {name!r}; choose from {', '.join(ACTIONS)}")
+        if name not in known:
+            raise UsageError(f"unknown action {name!r}; choose from {', '.join(known)}")
     return names
 
 

@@ -7,9 +7,13 @@ from typing import Annotated
 
 import typer
 
+from atomworld_env.errors import UsageError
+from atomworld_env.families.registry import FAMILIES, FamilyEntry
+
 ActionsOption = Annotated[
-    str | None, typer.Option("--actions", help="Comma-separated names of edits; all ten when not given.")
+    str | None, typer.Option("--actions", help="Comma-separated names of edits, or of another suite's kinds of task.")
 ]
+FamilyOption = Annotated[str, typer.Option(help=f"Family of tasks: {', '.join(FAMILIES)}.")]
 SplitOption = Annotated[str, typer.Option(help="Split of prototype families: train, validation, test or all.")]
 PoolOption = Annotated[
     str, typer.Option(help='Structures: "aflow" (embedded), or a folder, .zip, .tar.gz or file of CIFs.')
@@ -40,3 +44,14 @@ StrictTagsOption = Annotated[
     bool,
     typer.Option("--strict-tags", help="Take the CIF from <cif> tags only, as the published protocol does."),
 ]
+
+
+def family_named(name: str) -> FamilyEntry:
+    """The family of a name.
+
+    Raises:
+        UsageError: if there is none.
+    """
+    if name not in FAMILIES:
+        raise UsageError(f"unknown family {name!r}; choose from {', '.join(FAMILIES)}")
+    return FAMILIES[name]

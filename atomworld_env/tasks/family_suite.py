@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -43,23 +44,29 @@ FAMILY_RECIPES = {
 """The named suite of each family that has one."""
 
 
-def make_family_suite(recipe: FamilyRecipe, *, progress: Progress | None = None) -> Suite:
+def make_family_suite(
+    recipe: FamilyRecipe, *, actions: Collection[str] | None = None, progress: Progress | None = None
+) -> Suite:
     """Make a suite; the same recipe gives the same tasks on every machine.
+
+    Args:
+        actions: kinds of task, all of the family when None; the tasks of a kind do not depend on the others.
 
     Raises:
         UsageError: if there are not so many different tasks of a kind.
     """
     entry = FAMILIES[recipe.family]
+    wanted = [action for action in entry.actions if actions is None or action in actions]
     if entry.stored is not None:
-        return Suite(recipe.name, _first_stored(entry, recipe))
-    columns = [_column(entry, recipe, action, number, progress) for number, action in enumerate(entry.actions)]
+        return Suite(recipe.name, _first_stored(entry, recipe, wanted))
+    columns = [_column(entry, recipe, action, entry.actions.index(action), progress) for action in wanted]
     return Suite(recipe.name, tuple(task for row in zip(*columns, strict=True) for task in row))
 
 
-def _first_stored(entry: FamilyEntry, recipe: FamilyRecipe) -> tuple[Task, ...]:
+def _first_stored(entry: FamilyEntry, recipe: FamilyRecipe, actions: Sequence[str]) -> tuple[Task, ...]:
     """The first stored tasks of each kind in turn; a kind with fewer ends sooner."""
     tasks = entry.load("stored")(recipe.split, recipe.name)
-    columns = [tasks[action][: recipe.per_action] for action in entry.actions]
+    columns = [tasks[action][: recipe.per_action] for action in actions]
     found = tuple(task for row in zip_longest(*columns) for task in row if task is not None)
     if not found:
         raise UsageError(f"no task of the split {recipe.split} is stored; choose another split")

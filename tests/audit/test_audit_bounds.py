@@ -116,7 +116,7 @@ def test_a_scheme_that_pays_too_much_is_caught(suite: Suite, scheme: Scheme, cau
 
 
 def test_a_success_is_a_breach_however_small_the_mean(suite: Suite) -> None:
-    truth = AnswerKind("truth", Group.IGNORANT, "the truth", lambda case: tagged(case.task.target))
+    truth = AnswerKind("truth", Group.IGNORANT, "the truth", lambda case: tagged(case, case.task.target))
     tasks = suite.restricted(["swap"], 2)
     audited = audit_suite(tasks, kinds=[truth], schemes={"strict": SCHEMES["strict"]}, workers=0)
     (breach,) = breaches(audited)

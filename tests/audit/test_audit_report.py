@@ -40,7 +40,7 @@ def test_json_and_markdown_of_one_run(tmp_path: Path) -> None:
     assert copy[0]["mean"] == pytest.approx(0.05)
     text = report.read_text(encoding="utf-8")
     assert f"\n    {measured['command']}\n" in text
-    assert "Both bounds hold on every edit." in text
+    assert "Both bounds hold on every kind of task." in text
     for heading in ("Bounds under `shaped`", "Where symmetry makes them right", "Near misses", "Exploits"):
         assert f"## {heading}" in text
     assert "## What `distance` pays for copying" in text
