@@ -64,6 +64,22 @@ class TestSample:
     def test_an_unknown_action_is_refused(self) -> None:
         assert "unknown action 'fly'; choose from change, remove" in refused("sample", "--action", "fly")
 
+    def test_the_name_of_a_kind_says_which_family_it_is_of(self) -> None:
+        result = CliRunner().invoke(app, ["sample", "--action", "point_move", "--json"])
+        assert Task.from_json(json.loads(result.stdout)).action == "point_move"
+
+    def test_a_task_of_another_family_is_shown_with_its_prompt(self) -> None:
+        output = CliRunner().invoke(app, ["sample", "--family", "coordinates", "--target"]).output
+        assert "<answer>" in output
+        assert "Target:\n[[" in output
+        assert "Target edit" not in output
+
+    def test_options_of_edits_are_refused_elsewhere(self) -> None:
+        assert "--max-sites, --cif-style and --decimals are for edits" in refused(
+            "sample", "--family", "cif_gen", "--max-sites", "9"
+        )
+        assert "unknown family 'odes'; choose from edits" in refused("sample", "--family", "odes")
+
 
 class TestGenerate:
     def test_a_suite_is_written_and_loads(self, tmp_path: Path) -> None:
