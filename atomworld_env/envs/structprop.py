@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from atomworld_env.envs.single_answer import SingleAnswerEnv
 from atomworld_env.errors import UsageError
 from atomworld_env.families.structprop import PropertyChange
+from atomworld_env.families.structprop_records import parts_of
 from atomworld_env.prompts.prompt import PromptTemplate, load_template
-from atomworld_env.properties.by_name import DEFAULT
+from atomworld_env.properties.by_name import DEFAULT, oracle_of
+from atomworld_env.properties.oracle import PropertyOracle
 from atomworld_env.tasks.suite import Suite
+from atomworld_env.tasks.task import Task
 from rewards.cif_reading import ENGINES
 
 
@@ -52,8 +56,9 @@ class StructPropEnv(SingleAnswerEnv):
     * `prompt`: "default", a template file with `{structure}` and `{instruction}`, or a `PromptTemplate`.
     * `strict_tags`: take the CIF only as the published protocol does.
     * `engine`: `fast`, or `reference`, which reads with pymatgen alone; the verdicts are the same.
-    * `oracle`: `default` (CHGNet for the bulk modulus, extra `mlip`; PySCF for the gap, extras `mlip` and `dft`), or
-      `command:"PROGRAM ARGUMENTS"`, which gets the path of a CIF and prints a number with its unit. Without the extras
+    * `oracle`: `default` (CHGNet for the bulk modulus, extra `mlip`; PySCF for the gap, extras `mlip` and `dft`),
+      `command:"PROGRAM ARGUMENTS"`, which gets the path of a CIF and prints a number with its unit, or an object of the
+      protocol `atomworld_env.properties.oracle.PropertyOracle`, with the actions of its property. Without the extras
       the environment can be made, and the stored solutions are right; any other answer that keeps the rules ends as
       `worker_lost` with a message that names the extra.
     * `render_mode`: `ansi`, prompt, answer and verdict as text.
@@ -80,7 +85,7 @@ class StructPropEnv(SingleAnswerEnv):
         prompt: str | PromptTemplate = "default",
         strict_tags: bool = False,
         engine: str = "fast",
-        oracle: str = DEFAULT,
+        oracle: str | PropertyOracle = DEFAULT,
         render_mode: str | None = None,
     ) -> None:
         if engine not in ENGINES:
@@ -98,6 +103,7 @@ class StructPropEnv(SingleAnswerEnv):
             engine=engine,
             oracle=oracle,
         )
+        self.property_changes = family
         super().__init__(
             family,
             suite=suite,
@@ -106,3 +112,8 @@ class StructPropEnv(SingleAnswerEnv):
             profile=profile,
             render_mode=render_mode,
         )
+
+    def _given(self, task: Task | Mapping[str, Any] | str) -> Task:
+        found = super()._given(task)
+        oracle_of(parts_of(found.action)[1], self.property_changes.oracle)  # an object knows one property alone
+        return found

@@ -13,9 +13,9 @@ from atomworld_env.errors import UsageError
 from atomworld_env.families.action_names import PROPERTY_CHANGES
 from atomworld_env.families.structprop_records import IN_WORDS, instruction, parts_of, stored_tasks
 from atomworld_env.prompts.prompt import Message, PromptTemplate, load_template
-from atomworld_env.properties.by_name import DEFAULT, PACKAGED, oracle_of
-from atomworld_env.properties.cache import crystal_key
-from atomworld_env.properties.oracle import Failure, PropertyValue
+from atomworld_env.properties.by_name import DEFAULT, PACKAGED, AnyOracle, oracle_of
+from atomworld_env.properties.cache import CachedOracle, crystal_key
+from atomworld_env.properties.oracle import Failure, PropertyOracle, PropertyValue
 from atomworld_env.structures.splits import SPLITS
 from atomworld_env.tasks.sampler_config import ALL_SPLITS
 from atomworld_env.tasks.task import Task
@@ -55,8 +55,9 @@ class PropertyChange:
         template: the prompt.
         strict_tags: accept the CIF only as the published protocol does.
         engine: of reading, see :func:`rewards.verify`.
-        oracle: of new values, see :func:`atomworld_env.properties.by_name.oracle_of`. Where it is another than the one
-            that the stored values come from, the crystal shown is evaluated, too.
+        oracle: of new values: a name, see :func:`atomworld_env.properties.by_name.oracle_of`, or an object; `actions`
+            must then be those of its property. Where it is another than the one that the stored values come from, by
+            its `version`, the crystal shown is evaluated, too.
 
     Raises:
         UsageError: for what does not exist.
@@ -73,7 +74,7 @@ class PropertyChange:
         template: PromptTemplate | None = None,
         strict_tags: bool = False,
         engine: str = "fast",
-        oracle: str = DEFAULT,
+        oracle: str | PropertyOracle = DEFAULT,
     ) -> None:
         self.actions = PROPERTY_CHANGES if actions is None else actions
         unknown = [name for name in self.actions if name not in PROPERTY_CHANGES]
@@ -86,9 +87,9 @@ class PropertyChange:
         self.template = load_template("default", default="structprop") if template is None else template
         self.strict_tags = strict_tags
         self.engine = engine
-        self.oracle = oracle
+        self.oracle: AnyOracle = oracle if isinstance(oracle, str) else CachedOracle(oracle)
         for action in self.actions:
-            oracle_of(parts_of(action)[1], oracle)  # says what is wrong with the name before there is a task
+            oracle_of(parts_of(action)[1], self.oracle)  # says what is wrong with it before there is a task
 
     def sample(self, seed: int, action: str | None = None, *, suite: str = "") -> Task:
         """One of the stored tasks of the split: a kind is drawn evenly, then a crystal.

@@ -92,17 +92,33 @@ PACKAGED: Mapping[str, PackagedOracle] = MappingProxyType(
 """The default oracle of each property."""
 
 
-@cache
-def oracle_of(property_name: str, name: str = DEFAULT) -> CachedOracle:
-    """The oracle of a property, its values kept; one for all that ask in this process.
+AnyOracle = str | CachedOracle
+"""A name, see :func:`oracle_of`, or an oracle whose values are kept."""
+
+
+def oracle_of(property_name: str, oracle: AnyOracle = DEFAULT) -> CachedOracle:
+    """The oracle of a property, its values kept; one of each name for all that ask in this process.
 
     Args:
         property_name: a key of :data:`UNITS`.
-        name: ``default``, or ``command:"PROGRAM ARGUMENTS"``.
+        oracle: ``default``, ``command:"PROGRAM ARGUMENTS"``, or one that must compute this property.
 
     Raises:
         UsageError: if there is none.
     """
+    if isinstance(oracle, str):
+        return _named(property_name, oracle)
+    if oracle.oracle.property != property_name or oracle.oracle.unit != UNITS[property_name]:
+        computes = f"{oracle.oracle.property} in {oracle.oracle.unit}"
+        raise UsageError(
+            f"the oracle computes {computes}, not {property_name} in {UNITS[property_name]}; name the actions of its "
+            "property"
+        )
+    return oracle
+
+
+@cache
+def _named(property_name: str, name: str) -> CachedOracle:
     return CachedOracle(_oracle(property_name, name))
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -54,12 +56,26 @@ class CachedOracle:
         """The value of a crystal."""
         key = crystal_key(crystal)
         if key not in self._values:
-            found = self.oracle.evaluate(crystal)
+            found = self._evaluated(crystal)
             if found.failure not in (None, Failure.CRYSTAL):
                 return found
             self._values[key] = found
             self._write(key, found)
         return self._values[key]
+
+    def _evaluated(self, crystal: Arrangement) -> PropertyValue:
+        """A finite value in its unit or a failure, whatever the oracle does: it may be a user's."""
+        try:
+            found = self.oracle.evaluate(crystal)
+            known = found.value is not None and isfinite(found.value) and found.unit == self.oracle.unit
+        except Exception as error:
+            line = (str(error).splitlines() or [""])[0][:120]
+            message = f"the oracle failed: {type(error).__name__} {line}".rstrip()
+            return PropertyValue(None, self.oracle.unit, failure=Failure.LOST, message=message)
+        if known == (found.failure is None):
+            return found
+        message = found.message or f"the oracle gave no finite value in {self.oracle.unit}"
+        return replace(found, value=None, failure=found.failure or Failure.CRYSTAL, message=message)
 
     def _write(self, key: str, value: PropertyValue) -> None:
         if self._path is None:

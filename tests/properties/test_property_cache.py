@@ -88,3 +88,31 @@ def test_the_folder_of_the_environment_is_used_and_a_bad_one_does_no_harm(
     assert [path.name for path in (tmp_path / "values").iterdir()] == ["v_1.jsonl"]
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert CachedOracle(Counting(), tmp_path / "file" / "below").value(CRYSTAL).value == 7.5
+
+
+@pytest.mark.parametrize(
+    ("answer", "failure", "words"),
+    [
+        (PropertyValue(float("nan"), "GPa"), Failure.CRYSTAL, "no finite value in GPa"),
+        (PropertyValue(1e9 * float("inf"), "GPa"), Failure.CRYSTAL, "no finite value in GPa"),
+        (PropertyValue(1.0, "eV"), Failure.CRYSTAL, "no finite value in GPa"),
+        (PropertyValue(None, "GPa"), Failure.CRYSTAL, "no finite value in GPa"),
+        (PropertyValue(3.0, "GPa", failure=Failure.TIMEOUT, message="late"), Failure.TIMEOUT, "late"),
+        (121.4, Failure.LOST, "AttributeError"),
+        (ZeroDivisionError("by\nzero"), Failure.LOST, "ZeroDivisionError by"),
+    ],
+)
+def test_whatever_an_oracle_does_there_is_a_value_or_a_failure(
+    answer: object, failure: Failure, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oracle = Counting()
+
+    def evaluate(crystal: Arrangement) -> object:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(oracle, "evaluate", evaluate)
+    found = CachedOracle(oracle).value(CRYSTAL)
+    assert (found.value, found.failure) == (None, failure)
+    assert words in found.message
