@@ -75,7 +75,7 @@ $(VENV)/.train: $(VENV)/.core
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.train
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,train]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,train,mlip,dft]'
 	touch $@
 
 clean: ## the virtual environment, the results and compiled code

@@ -1,8 +1,12 @@
-"""Floors of StructProp: changes that a relaxation takes back, and one crystal or one element for every question."""
+"""Floors of StructProp: changes that a relaxation takes back, one crystal or one element for every question, and rules
+of thumb, which look at the listed elements and nothing else."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from ase.data import atomic_numbers, covalent_radii
 
 from atomworld_env.families.registry import family_of
 from atomworld_env.structures.cif import write_cif
@@ -58,6 +62,27 @@ def one_element(task: Task, rng: np.random.Generator) -> str:
     crystal = task.crystal
     kept = len(crystal) - len(crystal) // 2
     species = crystal.species[:kept] + (ONE_ELEMENT[task.action],) * (len(crystal) - kept)
+    return _answer(task, Crystal.printed(crystal.cell, species, crystal.frac))
+
+
+def lightest_element(task: Task, rng: np.random.Generator) -> str:
+    """The lightest listed element to raise the property, the heaviest to lower it."""
+    return _by_ranking(task, lambda symbol: -atomic_numbers[symbol])
+
+
+def smallest_element(task: Task, rng: np.random.Generator) -> str:
+    """The listed element of smallest covalent radius to raise the property, of largest to lower it."""
+    return _by_ranking(task, lambda symbol: -float(covalent_radii[atomic_numbers[symbol]]))
+
+
+def _by_ranking(task: Task, rank: Callable[[str], float]) -> str:
+    """Half of the atoms, those farthest from it, turned into the listed element of highest rank, or lowest to lower."""
+    crystal = task.crystal
+    sign = 1 if task.action.startswith("raise") else -1
+    best = max(task.params["elements"], key=lambda symbol: sign * rank(symbol))
+    farthest = sorted(range(len(crystal)), key=lambda site: sign * rank(crystal.species[site]))
+    chosen = set(farthest[: len(crystal) // 2])
+    species = tuple(best if site in chosen else each for site, each in enumerate(crystal.species))
     return _answer(task, Crystal.printed(crystal.cell, species, crystal.frac))
 
 

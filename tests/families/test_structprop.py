@@ -32,7 +32,7 @@ from atomworld_env.tasks.suite import Suite, load_suite
 from atomworld_env.tasks.task import Task, dump_line, read_parquet, usable, write_parquet
 from rewards import Arrangement, Stage, reward
 
-FINGERPRINT = "to be pinned"
+FINGERPRINT = "0ada0382c0e0b536"
 PROMPT = load_template(default="structprop")
 
 
@@ -254,7 +254,10 @@ def test_an_oracle_that_fails_gives_a_verdict(
 
 
 def test_a_change_within_the_noise_fails(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
-    for task in suite.tasks[:20]:
+    # Where the stored solution is written, its value counts and no other.
+    moduli = suite.restricted(["raise_bulk_modulus", "lower_bulk_modulus"]).tasks
+    tasks = [task for task in moduli if exchanged(task) != BASELINES["oracle"].answer(task)][:20]
+    for task in tasks:
         way = 1 if parts_of(task.action)[0] == "raise" else -1
         for share, stage in ((0.99, Stage.PROPERTY_MISMATCH), (1.01, Stage.CORRECT), (-1.5, Stage.PROPERTY_MISMATCH)):
             oracle = PureFunction(task.params["oracle"])
