@@ -7,6 +7,12 @@ from typing import Annotated
 
 import typer
 
+from atomworld_env.cli.competence import (
+    SUITE_NAMES,
+    all_or_none_of_competence,
+    evaluate_competence,
+    table_of_competence,
+)
 from atomworld_env.cli.console import (
     NARROWEST,
     comma_separated,
@@ -78,6 +84,8 @@ Examples:
   atomworld evaluate --policy command:"python agent.py" --command-env AGENT_KEY --per-action 5 --out runs/agent
 
   atomworld evaluate --policy hf:small --prompt short --suite runs/little --out runs/small
+
+  atomworld evaluate --suite competence --policy hf:Qwen/Qwen3-4B --out runs/ccs
 """
 
 TABLE_EXAMPLES = """
@@ -92,6 +100,7 @@ Examples:
 
 
 def evaluate(
+    context: typer.Context,
     policy: Annotated[str, typer.Option(help="A policy: `atomworld policies` lists them; hf:PATH is a model.")],
     out: OutFolderOption,
     suite: Annotated[str, typer.Option(help="A suite's name, or a file or folder of tasks.")] = "atommotor",
@@ -146,6 +155,9 @@ def evaluate(
     verdict is there, so that a killed run loses nothing that was finished. Where the machinery fails (a network, a
     server, memory) nothing is scored: the failure goes to failures.jsonl, and the command ends with status 1.
     """
+    if suite in SUITE_NAMES:
+        evaluate_competence(context)
+        return
     from atomworld_env.evaluation.journal import FAILURES, failures_left
     from atomworld_env.evaluation.manifest import read_manifest
     from atomworld_env.evaluation.records import place
@@ -243,6 +255,9 @@ def table(
 
     if out is not None:
         writable_file(out)
+    if all_or_none_of_competence(runs):
+        table_of_competence(runs, out, published=published, json=json)
+        return
     if published:
         beside_published_models(runs, out, json=json)
         return

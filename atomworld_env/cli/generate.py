@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from atomworld_env.cli.competence import SUITE_NAMES, generate_competence
 from atomworld_env.cli.console import action_names, print_json, progress_bar, report_skipped, stdout, writable_folder
 from atomworld_env.cli.options import (
     ActionsOption,
@@ -37,6 +38,7 @@ Examples:
 
 
 def generate(
+    context: typer.Context,
     out: OutFolderOption,
     suite: Annotated[
         str, typer.Option(help="The suite whose settings are used; other options change them.")
@@ -58,8 +60,11 @@ def generate(
     """Make a suite: tasks.jsonl, tasks.parquet, suite.json (fingerprint, counts) and card.md.
 
     The settings of a named suite give the same bytes on every machine; with other settings the suite is called
-    "custom".
+    "custom". The suites of chemical competence are pairs of texts: pairs.jsonl and suite.json.
     """
+    if suite in SUITE_NAMES:
+        generate_competence(context)
+        return
     from atomworld_env.structures.pool import load_pool
     from atomworld_env.tasks.card import suite_card
     from atomworld_env.tasks.family_suite import FAMILY_RECIPES
@@ -73,7 +78,7 @@ def generate(
         _generate_of_family(suite, writable_folder(out), per_action, seed, split, json)
         return
     if suite not in RECIPES:
-        raise UsageError(f"unknown suite {suite!r}; choose from {', '.join([*RECIPES, *FAMILY_RECIPES])}")
+        raise UsageError(f"unknown suite {suite!r}; choose from {', '.join([*RECIPES, *FAMILY_RECIPES, *SUITE_NAMES])}")
     per_action = RECIPES[suite].per_action if per_action is None else per_action
     config = SamplerConfig(
         pool=pool,

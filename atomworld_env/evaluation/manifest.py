@@ -112,6 +112,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not readable: {error}; delete the folder and evaluate anew") from None
     config = manifest.get("config") if isinstance(manifest, dict) else None
+    if isinstance(config, dict) and config.get("kind") == "competence":
+        raise UsageError(f"{folder} is a run of chemical competence, without answers; show it with `atomworld table`")
     if not isinstance(config, dict) or any(field.name not in config for field in fields(RunConfig)):
         raise UsageError(f"{path} is not the manifest of a run of this version; delete the folder and evaluate anew")
     return manifest

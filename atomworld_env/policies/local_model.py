@@ -165,6 +165,19 @@ def load_local_model(
         UsageError: if the extra ``train`` is not installed or the model cannot be loaded.
     """
     decoding = Decoding() if decoding is None else decoding
+    network, tokenizer = load_network(name)
+    if tokenizer.chat_template is None:
+        path = name.removeprefix(PREFIX)
+        raise UsageError(f"the tokenizer of {path!r} has no chat template; use an instruction-tuned model")
+    return LocalModel(full_name(name, decoding), network, tokenizer, decoding, batch_size, continuous_batching)
+
+
+def load_network(name: str) -> tuple[Any, Any]:
+    """Network and tokenizer of ``hf:PATH`` or ``hf:small``, on the GPU if there is one; the tokenizer can pad.
+
+    Raises:
+        UsageError: if the extra ``train`` is not installed or the model cannot be loaded.
+    """
     path = name.removeprefix(PREFIX)
     if find_spec("torch") is None or find_spec("transformers") is None:
         raise UsageError(f"{name} needs torch and transformers; install them with `pip install 'atomworld-env[train]'`")
@@ -179,11 +192,9 @@ def load_local_model(
         raise UsageError(
             f"cannot load the model {path!r}: {reason}; give a folder written by save_pretrained"
         ) from None
-    if tokenizer.chat_template is None:
-        raise UsageError(f"the tokenizer of {path!r} has no chat template; use an instruction-tuned model")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
-    return LocalModel(full_name(name, decoding), network.eval(), tokenizer, decoding, batch_size, continuous_batching)
+    return network.eval(), tokenizer
 
 
 def _placement(folder: str) -> dict[str, Any]:

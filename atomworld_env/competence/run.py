@@ -1,0 +1,133 @@
+"""Score all texts of a suite under one model, a line on disk for each."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from atomworld_env.competence.model import ScoringModel
+from atomworld_env.competence.pairs import Pair, fingerprint
+from atomworld_env.competence.stored import KIND, SCORES, CompetenceResult, is_competence_run, read_scores, result_of
+from atomworld_env.competence.token_scores import TextScore, Tokens, context_of, score_all, tokens_of
+from atomworld_env.errors import UsageError
+from atomworld_env.evaluation.manifest import MANIFEST
+from atomworld_env.evaluation.records import append_line, drop_cut_line
+
+PACKAGES = ("atomworld-env", "numpy", "scipy", "torch", "transformers")
+"""Packages whose version can change a figure."""
+
+
+def run_competence(
+    model: ScoringModel,
+    suite: str,
+    pairs: Sequence[Pair],
+    folder: Path,
+    *,
+    batch_size: int,
+    resume: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> CompetenceResult:
+    """Score what is not scored yet, and work out the figures.
+
+    Args:
+        suite: name of the suite that the pairs are of.
+        folder: of the run; made if missing.
+        batch_size: texts together at most.
+        resume: go on with the run in the folder, which must have been started with the same settings.
+        progress: called with the number of texts done and of all.
+
+    Raises:
+        UsageError: if the folder holds another run or cannot be written, or the model cannot read the texts.
+    """
+    config = {
+        "kind": KIND,
+        "policy": model.name,
+        "settings": model.settings,
+        "suite": suite,
+        "fingerprint": fingerprint(pairs),
+        "pairs": len(pairs),
+    }
+    texts = {(index, true): _tokens(model, pair, true) for index, pair in enumerate(pairs) for true in (True, False)}
+    _start_folder(folder, config, resume=resume)
+    path = folder / SCORES
+    drop_cut_line(path)
+    done = {(line["index"], line["true"]) for line in read_scores(folder)}
+    context = context_of(model.network)
+    with path.open("a", encoding="utf-8", newline="\n") as file:
+
+        def keep(place: tuple[int, bool], score: TextScore | None) -> None:
+            append_line(file, _line(pairs[place[0]], *place, texts[place], score))
+            done.add(place)
+            if progress is not None:
+                progress(len(done), len(texts))
+
+        fitting = []
+        for place in [place for place in texts if place not in done]:
+            if context is None or len(texts[place].ids) <= context:
+                fitting.append(place)
+            else:
+                keep(place, None)
+        padding = model.tokenizer.pad_token_id
+        for number, score in score_all(
+            model.network, [texts[place] for place in fitting], padding=padding or 0, batch_size=batch_size
+        ):
+            keep(fitting[number], score)
+    return result_of(folder, config, read_scores(folder))
+
+
+def _tokens(model: ScoringModel, pair: Pair, true: bool) -> Tokens:
+    return tokens_of(model.tokenizer, pair.text(true), *pair.changed(true))
+
+
+def _line(pair: Pair, index: int, true: bool, text: Tokens, score: TextScore | None) -> dict[str, Any]:
+    place = {"index": index, "pair_id": pair.pair_id, "family": pair.family, "true": true}
+    if score is None:
+        missing = dict.fromkeys(TextScore.__dataclass_fields__)
+        return place | missing | {"tokens": sum(text.scored), "changed_tokens": sum(text.changed)}
+    return place | asdict(score)
+
+
+def _start_folder(folder: Path, config: dict[str, Any], *, resume: bool) -> None:
+    """Write the manifest of a new run, or check that a resumed one is the same."""
+    # Through JSON, so that a stored one compares equal.
+    wanted = json.loads(json.dumps({"config": config, "versions": _versions()}))
+    path = folder / MANIFEST
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            partial = path.with_suffix(".partial")
+            partial.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+            partial.replace(path)
+            return
+        if not resume:
+            raise UsageError(f"{folder} already holds a run; continue it with --resume or choose another --out")
+        if not is_competence_run(folder):
+            raise UsageError(f"{folder} holds a run of another kind; choose another --out")
+        stored = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror}; choose another --out") from None
+    differences = [
+        f"{key} was {stored.get(part, {}).get(key)!r}, is {value!r}"
+        for part in ("config", "versions")
+        for key, value in wanted[part].items()
+        if stored.get(part, {}).get(key) != value
+    ]
+    if differences:
+        raise UsageError(
+            f"{folder} was started differently: {'; '.join(differences)}; use the same settings or another --out"
+        )
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
