@@ -18,6 +18,8 @@ Examples:
   atomworld report runs/small runs/trained --title "Before and after" --out runs/report
 
   atomworld report runs/qwen runs/noop --no-answers --json
+
+  atomworld report runs/qwen-edits runs/qwen-coordinates runs/qwen-cif-repair runs/qwen-competence --out runs/skills
 """
 
 
@@ -37,14 +39,16 @@ def report(
     """Write stored runs as one HTML page that works offline, with figures and tables for a paper.
 
     The page has success per edit beside the published models and the floor of the unchanged input, figures, a paired
-    comparison, and a browser of single answers with the crystals in 3-D.
+    comparison, and a browser of single answers with the crystals in 3-D. With runs over the diagnostic suites it has
+    the profile of each model over its skills, too.
     """
+    from atomworld_env.competence.stored import is_competence_run
     from atomworld_env.evaluation.manifest import read_manifest
     from atomworld_env.report.page import require_report_extra
     from atomworld_env.report.write_report import write_report
 
     require_report_extra()
-    configs = [read_manifest(folder)["config"] for folder in runs]
+    configs = [read_manifest(folder)["config"] for folder in runs if not is_competence_run(folder)]
     attempts = sum(config["tasks"] * config["samples"] for config in configs)
     place = writable_folder(out or runs[0] / "report")
     with progress_bar("reading the runs", attempts, quiet=json) as advance:
@@ -59,10 +63,9 @@ def report(
         highlight=False,
         soft_wrap=True,
     )
-    stdout.print(
-        f"{len(written.figures)} figures in {written.figures[0].parent}", markup=False, highlight=False, soft_wrap=True
-    )
+    if written.figures:
+        where = written.figures[0].parent
+        stdout.print(f"{len(written.figures)} figures in {where}", markup=False, highlight=False, soft_wrap=True)
     stdout.print(f"tables: {', '.join(map(str, written.tables))}", markup=False, highlight=False, soft_wrap=True)
-    for each in written.compared:
-        if each.refusal:
-            stdout.print(f"{each.after}: {each.refusal}", markup=False, highlight=False, soft_wrap=True)
+    for refusal in written.not_compared:
+        stdout.print(refusal, markup=False, highlight=False, soft_wrap=True)

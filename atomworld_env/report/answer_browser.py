@@ -13,6 +13,7 @@ from atomworld_env.envs.marks import marks_after, marks_before, marks_of_answer
 from atomworld_env.envs.rendering import answered_crystal
 from atomworld_env.envs.site_diff import diff_sites
 from atomworld_env.evaluation.records import Record, place
+from atomworld_env.families.registry import family_of
 from atomworld_env.report.palette import UNANSWERED
 from atomworld_env.report.site_rows import edit_rows, fault_rows, mark_rows
 from atomworld_env.report.stored_run import StoredRun
@@ -131,20 +132,45 @@ def cut_text(text: str, limit: int) -> tuple[str, str]:
 
 
 def _task(task: Task, crystals: _Crystals) -> dict[str, Any]:
-    before, target = task.crystal, task.target_crystal
-    edit = diff_sites(before, target, by_index=True)
-    return {
+    entry: dict[str, Any] = {
         "id": task.task_id,
         "action": task.action,
         "prompt": task.prompt,
         "structure": task.structure_id,
         "sites": task.n_sites,
-        "oblique": not before.is_orthogonal,
-        "before": crystals.number(before),
-        "target": crystals.number(target),
-        "edit": edit_rows(edit, before, target),
-        "marks": [mark_rows(marks_before(edit, before)), mark_rows(marks_after(edit, target))],
+        "marks": [[], []],
     }
+    before, target = _crystals_of(task)
+    if task.orthogonal is not None:
+        entry["cell"] = "orthogonal cell" if task.orthogonal else "oblique cell"
+    if target is None:
+        entry["expected"] = task.target
+    else:
+        entry["target"] = crystals.number(target)
+    if before is None:
+        entry["shown"] = cut_text(task.structure, LONGEST_TEXT)[0]
+    else:
+        entry["before"] = crystals.number(before)
+    if before is not None and target is not None:
+        edit = diff_sites(before, target, by_index=True)
+        entry["edit"] = edit_rows(edit, before, target)
+        entry["marks"] = [mark_rows(marks_before(edit, before)), mark_rows(marks_after(edit, target))]
+    if not has_one_answer(task):
+        entry["one_of_many"] = True
+    return entry
+
+
+def _crystals_of(task: Task) -> tuple[Crystal | None, Crystal | None]:
+    """The crystal shown and the right one; None where what stands there is no crystal."""
+    place = family_of(task.action).crystal_in
+    if place is None:
+        return None, None
+    return (task.crystal if place == "structure" else None), task.target_crystal
+
+
+def has_one_answer(task: Task) -> bool:
+    """Whether every right answer is the target; the stored target of a property change is one of many."""
+    return family_of(task.action).stored is None
 
 
 def _answer(record: Record, task: Task, run: StoredRun, crystals: _Crystals, limit: int) -> dict[str, Any]:
@@ -167,7 +193,7 @@ def _answer(record: Record, task: Task, run: StoredRun, crystals: _Crystals, lim
     }
     if tail:
         entry["tail"] = tail
-    crystal = _read(record, bool(run.config["strict_tags"]))
+    crystal = None if family_of(task.action).crystal_in is None else _read(record, bool(run.config["strict_tags"]))
     if crystal is not None:
         entry |= _compared(crystal, task, crystals)
     return {key: value for key, value in entry.items() if value is not None and value is not False}
@@ -189,14 +215,19 @@ def _read(record: Record, strict_tags: bool) -> Crystal | None:
 
 def _compared(crystal: Crystal, task: Task, crystals: _Crystals) -> dict[str, Any]:
     number = crystals.number(crystal)
-    if number == crystals.number(task.target_crystal):
-        return {"crystal": number}
-    before, target = task.crystal, task.target_crystal
-    wrong = diff_sites(target, crystal)
-    found: dict[str, Any] = {"crystal": number, "fault": fault_rows(wrong, target, crystal)}
-    if wrong.empty:
+    found: dict[str, Any] = {"crystal": number}
+    before, target = _crystals_of(task)
+    if target is None or number == crystals.number(target):
         return found
-    done = diff_sites(before, crystal, by_index=True)
-    found["did"] = edit_rows(done, before, crystal)
-    found["marks"] = mark_rows(marks_of_answer(done, wrong, crystal))
+    wrong = diff_sites(target, crystal)
+    if has_one_answer(task):
+        found["fault"] = fault_rows(wrong, target, crystal)
+        if wrong.empty:
+            return found
+    found["marks"] = []  # the target's do not fit
+    if before is not None:
+        done = diff_sites(before, crystal, by_index=True)
+        found["did"] = edit_rows(done, before, crystal)
+        marks = marks_of_answer(done, wrong, crystal) if has_one_answer(task) else marks_after(done, crystal)
+        found["marks"] = mark_rows(marks)
     return found

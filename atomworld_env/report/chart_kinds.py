@@ -95,7 +95,23 @@ class DistanceChart:
         return 1.25 * max(2 * self.tolerance, *(values[-1] for _, _, values in self.curves))
 
 
-Chart = RateChart | VerdictChart | DistanceChart
+@dataclass(frozen=True)
+class EffectChart:
+    """An effect size of each model, with its interval.
+
+    Attributes:
+        name, title, note, axis: as in :class:`RateChart`.
+        rows: label, number of the run whose style it has (None for a published model), value, 95 % interval.
+    """
+
+    name: str
+    title: str
+    note: str
+    axis: str
+    rows: tuple[tuple[str, int | None, float, tuple[float, float] | None], ...]
+
+
+Chart = RateChart | VerdictChart | DistanceChart | EffectChart
 
 
 def rate_words(rate: Rate) -> str:

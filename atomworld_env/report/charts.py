@@ -10,18 +10,28 @@ from atomworld_env.evaluation.distances import TOLERANCES
 from atomworld_env.evaluation.statistics import GroupStatistics
 from atomworld_env.report.chart_kinds import Chart, DistanceChart, RateChart, RateSeries, VerdictChart
 from atomworld_env.report.palette import UNANSWERED, VERDICT_WORDS
-from atomworld_env.report.stored_run import StoredRun
+from atomworld_env.report.stored_run import StoredRun, by_family
 from atomworld_env.report.success_table import SuccessTable
 
 PROFILE_WORDS = {"strict": "strict profile", "paper": "paper profile"}
 
 
 def report_charts(runs: Sequence[StoredRun], tables: Sequence[SuccessTable]) -> list[Chart]:
-    """All figures of a report, in order; those without data are left out."""
+    """The figures over the runs of edits, in order, or over those of another family if there are no others.
+
+    Those without data are left out. Runs of other families beside edits are in
+    :func:`~atomworld_env.report.skills.skills_of`.
+    """
+    families = list(by_family(runs))
+    if not families or (len(families) > 1 and families[0] != "edits"):
+        return []
+    runs = [run for run in runs if run.family == families[0]]
     charts: list[Chart] = [_by_edit(table) for table in tables]
     charts += [_verdicts(runs, profile) for profile in ("strict", "paper") if profile == "strict" or _any_paper(runs)]
-    charts += _distances(runs)
-    charts.append(_tolerance(runs))
+    distances = _distances(runs)
+    charts += distances
+    if distances:
+        charts.append(_tolerance(runs))
     charts += _by_group(runs, "sites", "Success by number of sites", "sites of the input")
     charts += _by_group(runs, "level", "Success by difficulty", "level, 1 is the easiest")
     charts += _cells(runs)
@@ -125,7 +135,7 @@ def _by_group(runs: Sequence[StoredRun], kind: str, title: str, axis: str) -> li
         RateSeries(run.label, "run", number, {group.name: group.strict for group in run.statistics.of_kind(kind)})
         for number, run in enumerate(runs)
     )
-    note = "Strict profile, all edits together."
+    note = "Strict profile, all kinds of task together."
     return [RateChart(kind, title, note, axis, tuple(names), series, "lines")]
 
 
@@ -143,8 +153,8 @@ def _cells(runs: Sequence[StoredRun]) -> list[Chart]:
         for number, run in enumerate(runs)
     )
     note = (
-        "Strict profile, all edits together. Dividing Cartesian coordinates by the cell lengths is right in cells with "
-        "three right angles and wrong in the others."
+        "Strict profile, all kinds of task together. Dividing Cartesian coordinates by the cell lengths is right in "
+        "cells with three right angles and wrong in the others."
     )
     return [RateChart("cells", "Orthogonal and oblique cells", note, "", tuple(names), series, "dots")]
 

@@ -12,6 +12,7 @@ from atomworld_env.report.chart_kinds import (
     SMALLEST_DISTANCE,
     Chart,
     DistanceChart,
+    EffectChart,
     RateChart,
     RateSeries,
     VerdictChart,
@@ -74,6 +75,8 @@ def write_pictures(charts: Sequence[Chart], folder: Path) -> list[Path]:
 def _height(chart: Chart) -> float:
     if isinstance(chart, VerdictChart):
         return 1.4 + 0.3 * len(chart.runs)
+    if isinstance(chart, EffectChart):
+        return 1.1 + 0.22 * len(chart.rows)
     if isinstance(chart, RateChart) and chart.form == "dots":
         runs = sum(series.kind == "run" for series in chart.series)
         return 1.3 + len(chart.categories) * (0.2 + 0.11 * runs)
@@ -85,6 +88,8 @@ def _draw(axes: Axes, chart: Chart) -> None:
         _verdicts(axes, chart)
     elif isinstance(chart, DistanceChart):
         _distances(axes, chart)
+    elif isinstance(chart, EffectChart):
+        _effects(axes, chart)
     elif chart.form == "dots":
         _dots(axes, chart)
     else:
@@ -189,6 +194,21 @@ def _distances(axes: Axes, chart: DistanceChart) -> None:
     axes.set_ylim(-2, 104)
     axes.set_xlabel(f"{chart.axis} (smaller ones at {SMALLEST_DISTANCE:g})")
     axes.set_ylabel("%")
+
+
+def _effects(axes: Axes, chart: EffectChart) -> None:
+    for row, (_, run, value, interval) in enumerate(chart.rows):
+        low, high = interval or (value, value)
+        style = run_style(run or 0)
+        axes.errorbar(
+            [value], [-row], xerr=[[max(0.0, value - low)], [max(0.0, high - value)]],
+            fmt="." if run is None else style.marker, color=PUBLISHED_COLOUR if run is None else style.colour,
+            markersize=5, elinewidth=1.1,
+        )  # fmt: skip
+    axes.axvline(0.0, color="#666666", linewidth=0.8)
+    axes.set_yticks([-row for row in range(len(chart.rows))], [label for label, *_ in chart.rows])
+    axes.set_xlabel(chart.axis)
+    axes.grid(False, axis="y")
 
 
 def _known(series: RateSeries, places: dict[str, int]) -> list[str]:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from atomworld_env.report.chart_kinds import SMALLEST_DISTANCE, Chart, DistanceChart, VerdictChart, cumulative
-from atomworld_env.report.palette import VERDICT_COLOURS, VERDICT_WORDS, run_style
+from atomworld_env.report.chart_kinds import (
+    SMALLEST_DISTANCE,
+    Chart,
+    DistanceChart,
+    EffectChart,
+    VerdictChart,
+    cumulative,
+)
+from atomworld_env.report.palette import PUBLISHED_COLOUR, VERDICT_COLOURS, VERDICT_WORDS, run_style
 from atomworld_env.report.plotly_rates import Figure, dots_figure, lines_figure, plain_text
 
 
@@ -15,6 +22,8 @@ def plotly_figure(chart: Chart) -> Figure:
         return _verdicts(chart)
     if isinstance(chart, DistanceChart):
         return _distances(chart)
+    if isinstance(chart, EffectChart):
+        return _effects(chart)
     return dots_figure(chart) if chart.form == "dots" else lines_figure(chart)
 
 
@@ -91,3 +100,40 @@ def _distances(chart: DistanceChart) -> Figure:
         "margin": {"l": 8, "r": 14, "t": 12, "b": 8},
     }  # fmt: skip
     return {"data": data, "layout": layout, "height": 300}
+
+
+def _effects(chart: EffectChart) -> Figure:
+    data = []
+    for row, (label, run, value, interval) in enumerate(chart.rows):
+        low, high = interval or (value, value)
+        colour = PUBLISHED_COLOUR if run is None else run_style(run).colour
+        words = "" if interval is None else f", 95 % interval {low:.2f} to {high:.2f}"
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": plain_text(label),
+                "x": [value],
+                "y": [-row],
+                "error_x": {"type": "data", "symmetric": False, "thickness": 1.6, "width": 0, "color": colour,
+                            "array": [high - value], "arrayminus": [value - low]},
+                "marker": {"color": colour, "symbol": "circle" if run is None else run_style(run).symbol,
+                           "size": 6 if run is None else 9},
+                "text": [f"{plain_text(label)}<br>{value:.3f}{words}"],
+                "hoverinfo": "text",
+                "cliponaxis": False,
+            }
+        )  # fmt: skip
+    layout = {
+        "xaxis": {"title": {"text": chart.axis}, "zeroline": True, "rangemode": "tozero"},
+        "yaxis": {
+            "tickvals": [-row for row in range(len(chart.rows))],
+            "ticktext": [plain_text(label) for label, *_ in chart.rows],
+            "range": [-len(chart.rows) + 0.5, 0.5],
+            "showgrid": False,
+            "zeroline": False,
+        },
+        "hovermode": "closest",
+        "margin": {"l": 8, "r": 22, "t": 10, "b": 8},
+    }
+    return {"data": data, "layout": layout, "height": max(150, 24 * len(chart.rows) + 70)}

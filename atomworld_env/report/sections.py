@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from atomworld_env.evaluation.intervals import Rate
 from atomworld_env.evaluation.paired import PairedRow
-from atomworld_env.report.chart_kinds import Chart, VerdictChart, rate_words
+from atomworld_env.report.cells import cell, chart_card, percent
+from atomworld_env.report.chart_kinds import Chart
 from atomworld_env.report.page import Section
-from atomworld_env.report.palette import VERDICT_COLOURS, VERDICT_WORDS, run_style
+from atomworld_env.report.palette import run_style
 from atomworld_env.report.run_against_run import Comparison
+from atomworld_env.report.skills import Skills
+from atomworld_env.report.skills_section import skills_context
 from atomworld_env.report.stored_run import StoredRun, same_tasks
 from atomworld_env.report.success_table import ALL, SuccessTable
 
@@ -25,28 +27,34 @@ def report_sections(
     tables: Sequence[SuccessTable],
     charts: Sequence[Chart],
     compared: Sequence[Comparison],
+    skills: Skills | None,
     *,
     with_answers: bool,
 ) -> list[Section]:
     """The sections in the order of the page; one without content is left out."""
-    sections = [
-        Section("overview", "At a glance", _overview(runs)),
-        Section("success", "Success by edit", _success(runs, tables)),
-        Section("figures", "Figures", _figures(runs, charts)),
-    ]
+    sections = []
+    if runs:
+        sections.append(Section("overview", "At a glance", _overview(runs)))
+    if skills is not None:
+        sections.append(Section("skills", "Skills", skills_context(skills, runs)))
+    if tables:
+        sections.append(Section("success", "Success by edit", _success(runs, tables)))
+    if charts:
+        sections.append(Section("figures", "Figures", _figures(runs, charts)))
     if compared:
         sections.append(Section("paired", "Run against run", _paired(runs, compared)))
     if any(run.statistics.usage.completion_tokens is not None or _waited(run) for run in runs):
         sections.append(Section("usage", "Tokens, time, cost", {"runs": _chips(runs), "rows": _usage(runs)}))
-    if with_answers:
+    if with_answers and runs:
         sections.append(Section("answers", "Single answers", {"runs": _chips(runs)}))
-    sections.append(Section("provenance", "How the runs were made", _provenance(runs)))
+    if runs:
+        sections.append(Section("provenance", "How the runs were made", _provenance(runs)))
     return sections
 
 
 def _chips(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
-    return [{"label": run.label, "glyph": run_style(number).glyph, "colour": run_style(number).colour}
-            for number, run in enumerate(runs)]  # fmt: skip
+    return [{"label": run.label, "glyph": run_style(run.model).glyph, "colour": run_style(run.model).colour}
+            for run in runs]  # fmt: skip
 
 
 def _overview(runs: Sequence[StoredRun]) -> dict[str, Any]:
@@ -77,7 +85,7 @@ def _success(runs: Sequence[StoredRun], tables: Sequence[SuccessTable]) -> dict[
     for table in tables:
         rows = []
         for row in table.rows:
-            style = run_style(row.run) if row.kind == "run" and row.run is not None else None
+            style = run_style(runs[row.run].model) if row.kind == "run" and row.run is not None else None
             mark = ""
             if len(suites) > 1 and row.run is not None:
                 mark = "abcdefghij"[suites.index(runs[row.run].config["fingerprint"]) % 10]
@@ -104,29 +112,21 @@ def _success(runs: Sequence[StoredRun], tables: Sequence[SuccessTable]) -> dict[
 
 def _figures(runs: Sequence[StoredRun], charts: Sequence[Chart]) -> dict[str, Any]:
     with_paper = any(run.with_paper for run in runs)
-    shown = [{"name": chart.name, "title": chart.title, "note": chart.note, "keys": _keys(chart)} for chart in charts]
-    return {"runs": _chips(runs), "charts": shown, "with_paper": with_paper}
-
-
-def _keys(chart: Chart) -> list[dict[str, str]]:
-    """The colours of a figure that has others than the runs'."""
-    if not isinstance(chart, VerdictChart):
-        return []
-    return [{"colour": VERDICT_COLOURS[name], "words": VERDICT_WORDS[name]} for name in chart.counts]
+    return {"runs": _chips(runs), "charts": [chart_card(chart) for chart in charts], "with_paper": with_paper}
 
 
 def _paired(runs: Sequence[StoredRun], compared: Sequence[Comparison]) -> dict[str, Any]:
     chips = _chips(runs)
     shown = []
-    for number, each in enumerate(compared, start=1):
+    for each in compared:
         tables = []
         for profile in dict.fromkeys(row.profile for row in each.rows):
             rows = [_paired_row(row) for row in each.rows if row.profile == profile]
             tables.append({"profile": profile, "rows": rows})
         shown.append(
             {
-                "before": chips[0],
-                "after": chips[number],
+                "before": chips[each.before],
+                "after": chips[each.after],
                 "tables": tables,
                 "headline": "; ".join(_headline(row) for row in each.rows if row.action == ALL),
                 "refusal": each.refusal,
@@ -207,16 +207,3 @@ def _provenance(runs: Sequence[StoredRun]) -> dict[str, Any]:
 
 def _value(value: Any) -> str:
     return "–" if value is None else "yes" if value is True else "no" if value is False else str(value)
-
-
-def cell(rate: Rate | None) -> dict[str, str]:
-    """A rate for a table: the number, its interval in small print, everything in words for the hover."""
-    if rate is None or rate.rate is None:
-        return {"rate": "–", "interval": "", "words": "not asked"}
-    interval = "" if rate.interval is None else f"{100 * rate.interval[0]:.0f}–{100 * rate.interval[1]:.0f}"
-    return {"rate": percent(rate.rate), "interval": interval, "words": rate_words(rate)}
-
-
-def percent(rate: float | None) -> str:
-    """A share in percent with one decimal."""
-    return "–" if rate is None else f"{100 * rate:.1f}"

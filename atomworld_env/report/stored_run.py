@@ -12,6 +12,7 @@ from atomworld_env.evaluation.journal import failures_left
 from atomworld_env.evaluation.manifest import read_manifest
 from atomworld_env.evaluation.records import RESULTS, Record, place, stored_results, stored_tasks
 from atomworld_env.evaluation.statistics import GroupStatistics, RunStatistics, run_statistics
+from atomworld_env.families.registry import FAMILIES
 from atomworld_env.tasks.suite import Suite
 
 LONGEST_LABEL = 48
@@ -30,6 +31,8 @@ class StoredRun:
         suite: its tasks, answered or not.
         failures: attempts without an answer, by the kind of their last failure.
         statistics: its figures.
+        model: number of its model on the page, from 0, which gives its colour and mark. Runs of one policy over
+            different families share it; a second run over the same family has another.
     """
 
     label: str
@@ -40,6 +43,12 @@ class StoredRun:
     suite: Suite
     failures: dict[str, int]
     statistics: RunStatistics
+    model: int
+
+    @property
+    def family(self) -> str:
+        """The family of its tasks."""
+        return self.suite.family
 
     @property
     def overall(self) -> GroupStatistics:
@@ -53,7 +62,7 @@ class StoredRun:
 
 
 def read_runs(folders: Sequence[Path]) -> list[StoredRun]:
-    """The runs of some folders, in this order.
+    """The runs of some folders: those of edits first, then by family, in the order given within each.
 
     Raises:
         UsageError: naming the folder that holds no run, or what in it cannot be read.
@@ -61,13 +70,25 @@ def read_runs(folders: Sequence[Path]) -> list[StoredRun]:
     manifests = [read_manifest(folder) for folder in folders]
     labels = run_labels([str(manifest["config"]["policy"]) for manifest in manifests], folders)
     suites: dict[str, Suite] = {}
-    runs = []
-    for label, folder, manifest in zip(labels, folders, manifests, strict=True):
+    for folder, manifest in zip(folders, manifests, strict=True):
         config = manifest["config"]
         # Reading 2,500 tasks takes seconds; runs over one suite share them.
         fingerprint = str(config["fingerprint"])
         if fingerprint not in suites:
             suites[fingerprint] = stored_tasks(folder, str(config["suite"]))
+    families = list(FAMILIES)
+    order = sorted(
+        range(len(folders)), key=lambda k: families.index(suites[str(manifests[k]["config"]["fingerprint"])].family)
+    )
+    models: dict[tuple[str, int], int] = {}
+    seen: Counter[tuple[str, str]] = Counter()
+    runs = []
+    for k in order:
+        label, folder, manifest, config = labels[k], folders[k], manifests[k], manifests[k]["config"]
+        suite = suites[str(config["fingerprint"])]
+        policy = str(config["policy"])
+        model = models.setdefault((policy, seen[policy, suite.family]), len(models))
+        seen[policy, suite.family] += 1
         # A run that was stopped before its first answer has a manifest and no line.
         records = stored_results(folder) if (folder / RESULTS).is_file() else []
         runs.append(
@@ -77,27 +98,36 @@ def read_runs(folders: Sequence[Path]) -> list[StoredRun]:
                 config,
                 {str(name): str(value) for name, value in (manifest.get("versions") or {}).items()},
                 records,
-                suites[fingerprint],
+                suite,
                 failures_left(folder, {place(record) for record in records}),
-                run_statistics(records, config, tasks=suites[fingerprint].tasks),
+                run_statistics(records, config, tasks=suite.tasks),
+                model,
             )
         )
     return runs
 
 
+def by_family(runs: Sequence[StoredRun]) -> dict[str, list[tuple[int, StoredRun]]]:
+    """The runs of each family, each with its number among all."""
+    found: dict[str, list[tuple[int, StoredRun]]] = {}
+    for number, run in enumerate(runs):
+        found.setdefault(run.family, []).append((number, run))
+    return found
+
+
 def run_labels(policies: Sequence[str], folders: Sequence[Path]) -> list[str]:
     """A short name for each run: its policy, with its folder where a policy occurs twice, all of them different."""
-    short = [_shortened(policy) for policy in policies]
+    short = [shortened(policy) for policy in policies]
     counts = Counter(short)
     labels = [
-        name if counts[name] == 1 else f"{name} ({_shortened(folder.resolve().name)})"
+        name if counts[name] == 1 else f"{name} ({shortened(folder.resolve().name)})"
         for name, folder in zip(short, folders, strict=True)
     ]
     again = Counter(labels)
     return [f"{name} #{number}" if again[name] > 1 else name for number, name in enumerate(labels, start=1)]
 
 
-def _shortened(name: str) -> str:
+def shortened(name: str) -> str:
     """On one line, without characters that cannot be seen; the end of a path tells more than its beginning."""
     line = "".join(character if character.isprintable() else " " for character in name).strip() or "?"
     if len(line) <= LONGEST_LABEL:

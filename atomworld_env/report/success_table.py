@@ -1,4 +1,4 @@
-"""The table of a report: success per edit of runs, published models and the unchanged input."""
+"""The tables of a report: success by kind of task of runs, published models and the unchanged input."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from atomworld_env.actions import ACTIONS
 from atomworld_env.evaluation.intervals import Rate
 from atomworld_env.evaluation.statistics import GroupStatistics
+from atomworld_env.families.registry import FAMILIES
 from atomworld_env.report.published import PublishedModel
 from atomworld_env.report.stored_run import StoredRun
 
@@ -55,9 +56,16 @@ class SuccessTable:
 
 
 def success_tables(runs: Sequence[StoredRun], published: Sequence[PublishedModel]) -> list[SuccessTable]:
-    """The table of the paper profile, if any run was judged by it, and the table of the strict profile."""
+    """Of the runs of edits the table of the paper profile, if any was judged by it, and that of the strict profile.
+
+    Args:
+        runs: those of edits come first, as :func:`~atomworld_env.report.stored_run.read_runs` gives them.
+    """
+    runs = [run for run in runs if run.family == "edits"]
     columns = (*edits_of(runs), ALL)
-    tables = []
+    tables: list[SuccessTable] = []
+    if not runs:
+        return tables
     if any(run.with_paper for run in runs):
         rows = [_published_row(model, columns[:-1]) for model in published]
         rows += floor_rows(runs)
@@ -66,6 +74,17 @@ def success_tables(runs: Sequence[StoredRun], published: Sequence[PublishedModel
     strict = [_run_row(number, run, "strict") for number, run in enumerate(runs)]
     tables.append(SuccessTable("strict", columns, tuple(strict)))
     return tables
+
+
+def kind_table(family: str, runs: Sequence[tuple[int, StoredRun]]) -> SuccessTable:
+    """The runs of one family under the strict profile: its kinds of task, and all of them together.
+
+    Args:
+        runs: each with its number among all runs.
+    """
+    asked = {group.name for _, run in runs for group in run.statistics.of_kind("action")}
+    kinds = tuple(name for name in FAMILIES[family].actions if name in asked)
+    return SuccessTable("strict", (*kinds, ALL), tuple(_run_row(number, run, "strict") for number, run in runs))
 
 
 def edits_of(runs: Sequence[StoredRun]) -> tuple[str, ...]:

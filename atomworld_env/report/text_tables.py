@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 
 from atomworld_env.evaluation.intervals import Rate
+from atomworld_env.report.skills import SKILLS, Skills
 from atomworld_env.report.stored_run import StoredRun
 from atomworld_env.report.success_table import SuccessTable
 
@@ -22,12 +23,51 @@ FLOOR_NOTE = (
 )
 
 
-def markdown_tables(runs: Sequence[StoredRun], tables: Sequence[SuccessTable]) -> str:
-    """Success per edit under each profile, in %, with 95 % intervals, and what was not answered."""
+def markdown_tables(runs: Sequence[StoredRun], tables: Sequence[SuccessTable], skills: Skills | None = None) -> str:
+    """Success per edit under each profile, in %, with 95 % intervals; skills; and what was not answered."""
     parts = [_markdown_table(table) for table in tables]
     if any(table.profile == "paper" for table in tables):
         parts.insert(1, FLOOR_NOTE)
-    return "\n\n".join([*parts, _markdown_counts(runs)]) + "\n"
+    if skills is not None:
+        parts.append(_markdown_skills(skills))
+        parts += [_markdown_kinds(SKILLS[family][0], table) for family, table in skills.tables.items()]
+    if runs:
+        parts.append(_markdown_counts(runs))
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_skills(skills: Skills) -> str:
+    families = [name for name in SKILLS if any(name in profile.rates for profile in skills.profiles)]
+    headings = [*(SKILLS[name][0] for name in families), "competence, d"]
+    lines = [
+        "**Success by skill under the strict profile, % [95 % interval]; Cohen's d of chemical competence**",
+        "",
+        f"| | {' | '.join(headings)} |",
+        f"|---|{'---|' * len(headings)}",
+    ]
+    for profile in skills.profiles:
+        if profile.model is None and profile.d is None:
+            continue
+        interval = "" if profile.interval is None else f" [{profile.interval[0]:.2f}, {profile.interval[1]:.2f}]"
+        d = "–" if profile.d is None else f"{profile.d:.3f}{interval}"
+        label = markdown_text(profile.label) + (" (published)" if profile.model is None else "")
+        lines.append(f"| {label} | {' | '.join([*(_cell(profile.rates.get(name)) for name in families), d])} |")
+    return "\n".join(lines)
+
+
+def _markdown_kinds(title: str, table: SuccessTable) -> str:
+    """Kinds of task downwards, of which there may be many; a column for each run."""
+    lines = [
+        f"**{title}, success under the strict profile, % [95 % interval]**",
+        "",
+        f"| | {' | '.join(markdown_text(row.label) for row in table.rows)} |",
+        f"|---|{'---|' * len(table.rows)}",
+    ]
+    lines += [
+        f"| {f'`{name}`' if name != 'all' else name} | {' | '.join(_cell(row.rates.get(name)) for row in table.rows)} |"
+        for name in table.columns
+    ]
+    return "\n".join(lines)
 
 
 def _markdown_table(table: SuccessTable) -> str:

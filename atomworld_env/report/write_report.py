@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from atomworld_env.competence.stored import CompetenceResult, is_competence_run, read_competence
 from atomworld_env.envs.crystal_panel import element_colour
 from atomworld_env.envs.marks import COLOURS, MEANINGS
 from atomworld_env.envs.projection import drawn_radius
@@ -21,7 +22,8 @@ from atomworld_env.report.plotly_charts import plotly_figure
 from atomworld_env.report.published import published_models
 from atomworld_env.report.run_against_run import Comparison, comparisons
 from atomworld_env.report.sections import report_sections
-from atomworld_env.report.stored_run import StoredRun, read_runs, same_tasks
+from atomworld_env.report.skills import Skills, skills_of
+from atomworld_env.report.stored_run import StoredRun, read_runs, same_tasks, shortened
 from atomworld_env.report.success_table import SuccessTable, success_tables
 from atomworld_env.report.text_tables import csv_table, markdown_tables
 
@@ -41,6 +43,7 @@ class WrittenReport:
         tables: ``table.md``, ``table.csv``, ``statistics.json``.
         runs: the runs it is about.
         compared: the paired tests, or why there are none.
+        competence: the runs of chemical competence.
     """
 
     page: Path
@@ -48,6 +51,12 @@ class WrittenReport:
     tables: tuple[Path, ...]
     runs: tuple[StoredRun, ...]
     compared: tuple[Comparison, ...]
+    competence: tuple[CompetenceResult, ...] = ()
+
+    @property
+    def not_compared(self) -> list[str]:
+        """Runs without a paired test, each with the reason."""
+        return [f"{self.runs[each.after].label}: {each.refusal}" for each in self.compared if each.refusal]
 
     def to_json(self) -> dict[str, Any]:
         """Paths, and success over all tasks of each run."""
@@ -67,7 +76,8 @@ class WrittenReport:
                 }
                 for run in self.runs
             ],
-            "not_compared": [f"{each.after}: {each.refusal}" for each in self.compared if each.refusal],
+            "competence": [result.to_json() for result in self.competence],
+            "not_compared": self.not_compared,
         }
 
 
@@ -91,17 +101,20 @@ def write_report(
     """
     say = progress or (lambda done, doing: None)
     say(0, "reading the runs")
-    runs = read_runs(folders)
+    competence = [read_competence(folder) for folder in folders if is_competence_run(folder)]
+    runs = read_runs([folder for folder in folders if not is_competence_run(folder)])
     tables = success_tables(runs, published_models())
     charts = report_charts(runs, tables)
+    skills = skills_of(runs, competence, published_models())
     compared = comparisons(runs)
     out.mkdir(parents=True, exist_ok=True)
-    answers = browser_data(runs, lambda done: say(done, "comparing sites")) if with_answers else None
-    figures = {chart.name: plotly_figure(chart) for chart in charts}
+    answers = browser_data(runs, lambda done: say(done, "comparing sites")) if with_answers and runs else None
+    every_chart = [*charts, *([] if skills is None else skills.charts)]
+    figures = {chart.name: plotly_figure(chart) for chart in every_chart}
     page = Page(
-        title or _title(runs),
-        _subtitle(runs),
-        report_sections(runs, tables, charts, compared, with_answers=with_answers),
+        title or _title(runs, competence),
+        _subtitle(runs, competence),
+        report_sections(runs, tables, charts, compared, skills, with_answers=with_answers),
         figures,
         None if answers is None else packed(answers),
         _colours(runs, answers),
@@ -109,15 +122,26 @@ def write_report(
     say(sum(run.overall.attempts for run in runs), "writing")
     path = out / PAGE
     path.write_text(render_page(page), encoding="utf-8")
-    pictures = write_pictures(charts, out / "figures")
+    pictures = write_pictures(every_chart, out / "figures")
     return WrittenReport(
-        path, tuple(pictures), _write_tables(runs, tables, compared, out), tuple(runs), tuple(compared)
+        path,
+        tuple(pictures),
+        _write_tables(runs, tables, compared, skills, competence, out),
+        tuple(runs),
+        tuple(compared),
+        tuple(competence),
     )
 
 
 def _write_tables(
-    runs: Sequence[StoredRun], tables: Sequence[SuccessTable], compared: Sequence[Comparison], out: Path
+    runs: Sequence[StoredRun],
+    tables: Sequence[SuccessTable],
+    compared: Sequence[Comparison],
+    skills: Skills | None,
+    competence: Sequence[CompetenceResult],
+    out: Path,
 ) -> tuple[Path, ...]:
+    kinds = [] if skills is None else list(skills.tables.values())
     statistics = {
         "runs": [
             {"label": run.label, "config": run.config, "versions": run.versions, "failures": run.failures,
@@ -125,14 +149,15 @@ def _write_tables(
             for run in runs
         ],
         "paired": [
-            {"before": each.before, "after": each.after, "rows": [row.to_json() for row in each.rows],
-             "not_compared": each.refusal or None}
+            {"before": runs[each.before].label, "after": runs[each.after].label,
+             "rows": [row.to_json() for row in each.rows], "not_compared": each.refusal or None}
             for each in compared
         ],
+        "competence": [result.to_json() for result in competence],
     }  # fmt: skip
     texts = {
-        "table.md": markdown_tables(runs, tables),
-        "table.csv": csv_table(runs, tables),
+        "table.md": markdown_tables(runs, tables, skills),
+        "table.csv": csv_table(runs, [*tables, *kinds]),
         "statistics.json": json.dumps(statistics, indent=1) + "\n",
     }
     for name, text in texts.items():
@@ -140,15 +165,18 @@ def _write_tables(
     return tuple(out / name for name in texts)
 
 
-def _title(runs: Sequence[StoredRun]) -> str:
-    if len(runs) == 1:
-        return f"{runs[0].label} on {runs[0].config['suite']}"
-    return f"{len(runs)} runs on {', '.join(dict.fromkeys(str(run.config['suite']) for run in runs))}"
+def _title(runs: Sequence[StoredRun], competence: Sequence[CompetenceResult]) -> str:
+    policies = [*(run.label for run in runs), *(shortened(result.policy) for result in competence)]
+    suites = dict.fromkeys([*(str(run.config["suite"]) for run in runs), *(result.suite for result in competence)])
+    return f"{policies[0] if len(policies) == 1 else f'{len(policies)} runs'} on {', '.join(suites)}"
 
 
-def _subtitle(runs: Sequence[StoredRun]) -> str:
+def _subtitle(runs: Sequence[StoredRun], competence: Sequence[CompetenceResult]) -> str:
+    if not runs:
+        fingerprints = ", ".join(dict.fromkeys(result.fingerprint for result in competence))
+        return f"{competence[0].wanted} pairs of texts · fingerprint {fingerprints} · {datetime.now(UTC):%Y-%m-%d}"
     first = runs[0]
-    if not same_tasks(runs):
+    if competence or not same_tasks(runs):
         return f"Over different tasks · {datetime.now(UTC):%Y-%m-%d}"
     prompts = ", ".join(dict.fromkeys(str(run.config["prompt"]) for run in runs))
     samples = f", {first.statistics.samples} answers each" if first.statistics.samples > 1 else ""
@@ -163,8 +191,8 @@ def _colours(runs: Sequence[StoredRun], answers: dict[str, Any] | None) -> dict[
     symbols = sorted({symbol for row in (answers or {"crystals": []})["crystals"] for symbol in row[1].split()})
     return {
         "runs": [
-            {"label": run.label, "colour": run_style(number).colour, "glyph": run_style(number).glyph}
-            for number, run in enumerate(runs)
+            {"label": run.label, "colour": run_style(run.model).colour, "glyph": run_style(run.model).glyph}
+            for run in runs
         ],
         "elements": {
             symbol: ["#{:02x}{:02x}{:02x}".format(*(round(255 * part) for part in element_colour(symbol))),

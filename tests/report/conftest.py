@@ -8,12 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from atomworld_env.competence.stored import KIND, SCORE_KEYS, SCORES
 from atomworld_env.evaluation.run import evaluate
 from atomworld_env.policies.baselines import load_policy
 from atomworld_env.prompts.prompt import load_template
-from atomworld_env.tasks.suite import Suite
+from atomworld_env.tasks.suite import Suite, load_suite
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +29,51 @@ def run_folders(small_suite: Suite, tmp_path_factory: pytest.TempPathFactory) ->
         tasks = small_suite.restricted(None, 2)
         evaluate(load_policy(policy), tasks, folders[policy], profile="both", template=load_template("short"))
     return folders
+
+
+SKILL_SUITES = {
+    "coordinates": ("coordinates", ("point_move", "point_insert_between")),
+    "cif_repair": ("cif-repair", ("repair_units", "repair_cut_site")),
+    "cif_gen": ("cif-gen", ("generate_fcc", "generate_rutile")),
+    "structprop": ("structprop", ("raise_bulk_modulus", "lower_bulk_modulus")),
+}
+"""The suite of each family beside the edits, and kinds of task of it."""
+
+
+@pytest.fixture(scope="session")
+def skill_folders(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Path]:
+    """Runs of the oracle and of the unchanged input over three tasks of each kind, by policy and family."""
+    pytest.importorskip("plotly")
+    pytest.importorskip("jinja2")
+    folders = {}
+    for family, (name, actions) in SKILL_SUITES.items():
+        tasks = load_suite(name).restricted(actions, 3)
+        template = load_template("default", default=family)
+        for policy in ("oracle", "noop"):
+            folder = folders[policy, family] = tmp_path_factory.mktemp("skills") / f"{policy}-{family}"
+            evaluate(load_policy(policy), tasks, folder, profile="strict", template=template)
+    return folders
+
+
+@pytest.fixture
+def competence_run(tmp_path: Path) -> Callable[[str], Path]:
+    """Writes a run of chemical competence whose true texts have lower ranks."""
+
+    def write(policy: str) -> Path:
+        folder = tmp_path / f"competence-{policy.replace('/', '-')}"
+        folder.mkdir()
+        config = {"kind": KIND, "policy": policy, "suite": "competence", "fingerprint": "0123456789abcdef", "pairs": 40}
+        (folder / "manifest.json").write_text(json.dumps({"config": config}))
+        rng = np.random.default_rng(0)
+        with (folder / SCORES).open("w", encoding="utf-8") as file:
+            for pair in range(40):
+                for true in (True, False):
+                    rank = 20.0 + 5.0 * (not true) + float(rng.normal(0.0, 4.0))
+                    line = dict.fromkeys(SCORE_KEYS, rank) | {"index": pair, "true": true, "family": f"f{pair % 9}"}
+                    file.write(json.dumps(line | {"pair_id": str(pair), "tokens": 50, "changed_tokens": 9}) + "\n")
+        return folder
+
+    return write
 
 
 @pytest.fixture

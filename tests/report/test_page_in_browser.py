@@ -207,3 +207,21 @@ def test_a_browser_that_cannot_unpack_says_so(chromium: Any, report: Path) -> No
     assert "too old to unpack" in page.locator("#answers-state").inner_text()
     assert page.locator(".figure .main-svg").count() > 0
     page.close()
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_tasks_of_every_family_open(
+    chromium: Any, skill_folders: dict[tuple[str, str], Path], tmp_path: Path, width: int
+) -> None:
+    page = write_report(list(skill_folders.values()), tmp_path).page
+    opened = Opened(chromium, page, width)
+    views = {"point_move": 0, "repair_units": 2, "generate_rutile": 2, "raise_bulk_modulus": 3}
+    for action, number in views.items():
+        opened.page.select_option("#f-action", action)
+        opened.page.locator("#list button[data-answer]").first.click()
+        opened.page.wait_for_timeout(800)
+        assert opened.page.locator("#detail .view").count() == number, action
+        assert (opened.page.locator("#detail canvas").count() > 0) == (number > 0), action
+    assert opened.page.locator("#skills .figure canvas, #skills .figure svg").count() > 0
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    opened.check()

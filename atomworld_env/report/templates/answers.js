@@ -30,7 +30,11 @@
     return made;
   }
   const wordsOf = (verdict) => (verdicts[verdict] ? verdicts[verdict][0] : verdict);
-  const ångström = (value) => (value < 0.0005 ? "0 Å" : value.toFixed(value < 0.1 ? 3 : 2) + " Å");
+  const ångström = (value) => length(value) + " Å";
+  const length = (value) => (value < 0.0005 ? "0" : value.toFixed(value < 0.1 ? 3 : 2));
+  // Points have no unit, and no cell.
+  const distance = (value, task) => length(value) + (task.cell ? " Å" : "");
+  const size = (task) => `${task.sites} ${task.cell ? "sites" : "points"}`;
 
   async function unpacked(bytes) {
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -102,7 +106,7 @@
     button.type = "button";
     button.dataset.answer = n;
     const what = add(element("span", "what"), dot(answer.verdict), document.createTextNode(
-      `${wordsOf(answer.verdict)}${answer.distance === undefined ? "" : ", " + ångström(answer.distance)} · ${task.sites} sites`));
+      `${wordsOf(answer.verdict)}${answer.distance === undefined ? "" : ", " + distance(answer.distance, task)} · ${size(task)}`));
     add(button, glyph(answer.run), element("span", "id", task.id + (answer.sample ? ` #${answer.sample + 1}` : "")),
       element("span", "", answer.reward === undefined ? "" : answer.reward.toFixed(2)), what);
     button.addEventListener("click", () => open(n));
@@ -135,17 +139,21 @@
     }
     add(detail, add(element("div", "detail-head"), element("h3", "", task.id), steps),
       add(element("p", "facts-line"), glyph(answer.run), document.createTextNode(visible(
-        `${runs[answer.run].label}${answer.sample ? `, answer ${answer.sample + 1}` : ""} · ${task.action.replace(/_/g, " ")} · ${task.sites} sites, ${task.oblique ? "oblique" : "orthogonal"} cell · ${task.structure}`))),
-      element("blockquote", "", task.prompt), outcome(answer));
+        `${runs[answer.run].label}${answer.sample ? `, answer ${answer.sample + 1}` : ""} · ${task.action.replace(/_/g, " ")} · ${size(task)}${task.cell ? `, ${task.cell}` : ""} · ${task.structure}`))),
+      element("blockquote", "", task.prompt), outcome(answer, task));
     if (answer.message) detail.append(element("p", "message", answer.message));
+    if (task.shown) detail.append(text("What was shown", task.shown));
     const first = turn += 1;
-    const boxes = sceneBoxes(detail, answer, task);
-    detail.append(keys(answer, task), changes(answer, task));
+    if (task.target !== undefined) {
+      const boxes = sceneBoxes(detail, answer, task);
+      detail.append(keys(answer, task), changes(answer, task));
+      draw(boxes, answer, task, first);
+    }
+    if (task.expected) detail.append(text("A right answer", task.expected));
     detail.append(rawText(answer));
-    draw(boxes, answer, task, first);
   }
 
-  function outcome(answer) {
+  function outcome(answer, task) {
     const line = element("p", "outcome");
     const part = (name, value, className) => line.append(add(element("span"), document.createTextNode(name + " "), element("b", className, value)));
     if (answer.verdict === Report.colours.unanswered) {
@@ -156,7 +164,7 @@
     if (answer.verdict_paper)
       part("paper", wordsOf(answer.verdict_paper) + (answer.floor && answer.paper ? " (the unchanged input passes, too)" : ""), answer.paper ? "right" : "wrong");
     part("reward", answer.reward.toFixed(3));
-    if (answer.distance !== undefined) part("largest displacement", ångström(answer.distance));
+    if (answer.distance !== undefined) part("largest displacement", distance(answer.distance, task));
     if (answer.max_dist !== undefined && answer.scale !== undefined)
       part("paper max_dist", `${answer.max_dist.toFixed(3)} (${ångström(answer.max_dist * answer.scale)})`);
     if (answer.tokens !== undefined) part("tokens", String(answer.tokens));
@@ -166,7 +174,8 @@
 
   function sceneBoxes(detail, answer, task) {
     const grid = element("div", "scenes");
-    const names = [["before", data.crystals[task.before]], ["target", data.crystals[task.target]], ["answer", answer.crystal === undefined ? null : data.crystals[answer.crystal]]];
+    const names = [["before", data.crystals[task.before]], [task.one_of_many ? "a known solution" : "target", data.crystals[task.target]], ["answer", answer.crystal === undefined ? null : data.crystals[answer.crystal]]]
+      .filter(([name]) => name !== "before" || task.before !== undefined);
     const boxes = names.map(([name, crystal]) => {
       const view = element("div", "view");
       const sites = crystal ? `${crystal[1] === "" ? 0 : crystal[1].split(" ").length} sites` : "";
@@ -185,11 +194,16 @@
   const answerMarks = (answer, task) => answer.crystal === undefined ? [] : answer.marks || task.marks[1];
 
   function draw(boxes, answer, task, mine) {
-    const crystals = [data.crystals[task.before], data.crystals[task.target], answer.crystal === undefined ? null : data.crystals[answer.crystal]];
+    const crystals = [data.crystals[task.target], answer.crystal === undefined ? null : data.crystals[answer.crystal]];
+    const marks = [task.marks[1], answerMarks(answer, task)];
+    if (task.before !== undefined) {
+      crystals.unshift(data.crystals[task.before]);
+      marks.unshift(task.marks[0]);
+    }
     scenes = boxes.filter(Boolean);
     requestAnimationFrame(() => {
       if (mine !== turn) return;
-      CrystalView.show(boxes, crystals, [task.marks[0], task.marks[1], answerMarks(answer, task)]);
+      CrystalView.show(boxes, crystals, marks);
     });
   }
 
@@ -204,7 +218,7 @@
     for (const symbol of symbols) if (elements[symbol]) swatch(elements[symbol][0], symbol);
     const kinds = new Set([...task.marks.flat(), ...answerMarks(answer, task)].map((mark) => mark[0]));
     for (const kind of kinds) swatch(markKinds[kind][0], "around an atom: " + markKinds[kind][1]);
-    line.append(element("span", "", "Drag to turn all three, scroll to zoom."));
+    line.append(element("span", "", "Drag to turn all, scroll to zoom."));
     return line;
   }
 
@@ -218,11 +232,17 @@
       add(rows, add(table, body));
       box.append(add(element("div"), element("h4", "", title), element("p", "", found.summary), rows));
     };
-    part("The edit that was asked for", task.edit);
+    part(task.one_of_many ? "The known solution" : "The edit that was asked for", task.edit);
     part("What the answer did", answer.did);
     part("Against the target", answer.fault);
-    if (!answer.fault && answer.crystal !== undefined) part("Against the target", { summary: "the same crystal", rows: [], more: 0 });
+    if (!answer.fault && answer.crystal !== undefined && (!task.one_of_many || answer.crystal === task.target)) part("Against the target", { summary: "the same crystal", rows: [], more: 0 });
     return box;
+  }
+
+  function text(title, content) {
+    const box = element("details");
+    box.open = content.length < 4000;
+    return add(box, element("summary", "", title), element("pre", "answer", content));
   }
 
   function rawText(answer) {
