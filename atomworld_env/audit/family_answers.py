@@ -85,7 +85,7 @@ def _right_atoms_at_random(case: Case) -> str:
     return answer_text(crystal.replaced(frac=case.rng.random((len(crystal), 3))))
 
 
-_MANY_PAIRS = ignorant("blocks_in_many_pairs", "three wrong texts, each in its own tags", _many_pairs)
+_MANY_PAIRS = ignorant("blocks_in_many_pairs", "three wrong answers, each in its own tags", _many_pairs)
 
 _COORDINATES = (
     *OF_ANY_FAMILY,

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date
-from textwrap import wrap
 
 from atomworld_env.audit.answers import AnswerKind, Group
 from atomworld_env.audit.bounds import BOUNDED_SCHEMES, Breach
 from atomworld_env.audit.exploits import ALARM, NEEDS_NOTHING
 from atomworld_env.audit.measure import Audit
-from atomworld_env.audit.summary import HEADINGS, NONE, Setting, pay, worst_rows
+from atomworld_env.audit.report_tables import Lines, by_action, means, of_groups, paragraph, successes, table
+from atomworld_env.audit.summary import HEADINGS, NONE, Setting, worst_rows
 from atomworld_env.families.registry import FAMILIES
 
 HOLDS = "Both bounds hold on every kind of task."
-MOST_COLUMNS = 10
 TITLE = "# What wrong answers earn"
-
-Lines = list[str]
-Cell = Callable[[AnswerKind, str], str]
 
 
 def as_markdown(audit: Audit, broken: Sequence[Breach], setting: Setting) -> str:
@@ -30,7 +26,7 @@ def as_markdown(audit: Audit, broken: Sequence[Breach], setting: Setting) -> str
     lines = [
         TITLE + ("" if setting.family == "edits" else f": {FAMILIES[setting.family].env_id}"),
         "",
-        *_paragraph(
+        *paragraph(
             f"Written on {date.today()}, {os.cpu_count()} cores, by the command below. {_tasks(audit, setting)}"
             f"{audit.strict_answers:,} answers verified under the strict profile "
             f"({_speed(audit.strict_seconds, audit.strict_answers)})"
@@ -90,7 +86,7 @@ def _answers_section(audit: Audit) -> Lines:
     return [
         "## The answers",
         "",
-        *_paragraph(" ".join(words for group, words in _SAID.items() if _of_groups(audit, group))),
+        *paragraph(" ".join(words for group, words in _SAID.items() if of_groups(audit, group))),
         "",
         *table(
             ["answer", "group", "what it is", "tasks of each kind"],
@@ -103,11 +99,11 @@ def _answers_section(audit: Audit) -> Lines:
 
 
 def _bounds_section(audit: Audit, scheme: str) -> Lines:
-    kinds = _of_groups(audit, Group.IGNORANT, Group.SPOILED)
+    kinds = of_groups(audit, Group.IGNORANT, Group.SPOILED)
     lines = [
         f"## Bounds under `{scheme}`",
         "",
-        *_paragraph(
+        *paragraph(
             "For each answer: the kind of task on which it comes nearest to its bound, with its mean and bound; "
             "and over all kinds the highest single reward, the answers, how many of them were right, and how "
             "many were left out because symmetry makes them right."
@@ -116,7 +112,7 @@ def _bounds_section(audit: Audit, scheme: str) -> Lines:
         *table(HEADINGS, worst_rows(audit, kinds, scheme)),
     ]
     if scheme == "shaped":
-        lines += ["Mean on each kind:", "", *_by_action(audit, kinds, _means(audit, scheme))]
+        lines += ["Mean on each kind:", "", *by_action(audit, kinds, means(audit, scheme))]
     return lines
 
 
@@ -134,43 +130,43 @@ def _symmetry_section(audit: Audit) -> Lines:
     return [
         "## Where symmetry makes them right",
         "",
-        *_paragraph(
+        *paragraph(
             "A mirrored or inverted crystal is the same crystal, in the same place and orientation, where "
             "its symmetry says so. Such an answer is right, and is left out of the means. Share and "
             "number on each kind:"
         ),
         "",
-        *_by_action(audit, kinds, share),
+        *by_action(audit, kinds, share),
     ]
 
 
 def _unbounded_section(audit: Audit) -> Lines:
     lines: Lines = []
     schemes = [name for name in ("shaped", "distance") if name in audit.schemes]
-    near, exploits = _of_groups(audit, Group.NEAR_MISS), _of_groups(audit, Group.EXPLOIT)
+    near, exploits = of_groups(audit, Group.NEAR_MISS), of_groups(audit, Group.EXPLOIT)
     if near and schemes:
         lines += [
             "## Near misses",
             "",
-            *_paragraph("Those that happen to be right (by luck, or because two sites are alike) are counted in."),
+            *paragraph("Those that happen to be right (by luck, or because two sites are alike) are counted in."),
             "",
         ]
         for scheme in schemes:
             lines += [
                 f"Mean on each kind under `{scheme}`:",
                 "",
-                *_by_action(audit, near, _means(audit, scheme)),
+                *by_action(audit, near, means(audit, scheme)),
             ]
         lines += [
-            *_paragraph("Right under the strict profile:"),
+            *paragraph("Right under the strict profile:"),
             "",
-            *_by_action(audit, near, _successes(audit, schemes[0])),
+            *by_action(audit, near, successes(audit, schemes[0])),
         ]
     if exploits and schemes:
         lines += [
             "## Exploits",
             "",
-            *_paragraph(
+            *paragraph(
                 "What a policy earns that collects credit instead of solving the task, by what it has to "
                 f"know for it. In bold: more than {ALARM:.2f} in the mean on a kind of task. Answers that happen "
                 "to be right are counted in."
@@ -179,16 +175,16 @@ def _unbounded_section(audit: Audit) -> Lines:
             *table(["answer", "has to know"], [[f"`{kind.name}`", kind.needs] for kind in exploits]),
         ]
         for scheme in schemes:
-            means = _means(audit, scheme, bold_above=ALARM)
-            lines += [f"Mean on each kind under `{scheme}`:", "", *_by_action(audit, exploits, means)]
+            shown = means(audit, scheme, bold_above=ALARM)
+            lines += [f"Mean on each kind under `{scheme}`:", "", *by_action(audit, exploits, shown)]
         lines += [
-            *_paragraph("Right under the strict profile:"),
+            *paragraph("Right under the strict profile:"),
             "",
-            *_by_action(audit, exploits, _successes(audit, schemes[0])),
+            *by_action(audit, exploits, successes(audit, schemes[0])),
         ]
         found = alarms(audit, schemes[0])
         lines += [
-            *_paragraph(f"Above {ALARM:.2f} under `{schemes[0]}` with nothing known: {', '.join(found) or 'none'}."),
+            *paragraph(f"Above {ALARM:.2f} under `{schemes[0]}` with nothing known: {', '.join(found) or 'none'}."),
             "",
         ]
     return lines
@@ -197,7 +193,7 @@ def _unbounded_section(audit: Audit) -> Lines:
 def alarms(audit: Audit, scheme: str) -> list[str]:
     """Exploits that know nothing of the answer and earn more than the alarm on a kind of task."""
     found = []
-    for kind in _of_groups(audit, Group.EXPLOIT):
+    for kind in of_groups(audit, Group.EXPLOIT):
         for action in audit.actions:
             tally = audit.tally(kind.name, action, scheme)
             if kind.needs == NEEDS_NOTHING and tally.mean is not None and tally.mean > ALARM:
@@ -213,13 +209,13 @@ def _distance_section(audit: Audit) -> Lines:
     return [
         "## What `distance` pays for copying",
         "",
-        *_paragraph(
+        *paragraph(
             "The scheme `distance` pays for being near, and a copy is near wherever the task keeps the "
             "composition: an attempt that puts an atom farther from its place earns less than no attempt. "
             "Copying is a local optimum under it, so it is not for training. Mean on each kind:"
         ),
         "",
-        *_by_action(audit, copy, _means(audit, "distance")),
+        *by_action(audit, copy, means(audit, "distance")),
     ]
 
 
@@ -227,55 +223,14 @@ def _paper_section(audit: Audit, setting: Setting) -> Lines:
     return [
         "## The scheme `paper`",
         "",
-        *_paragraph(
+        *paragraph(
             f"Share that the paper profile calls right, on the first {setting.paper_per_action} tasks of "
             "each kind. It accepts what is shifted, mirrored or scaled as a whole. For comparison with "
             "published numbers, not for training."
         ),
         "",
-        *_by_action(audit, audit.kinds, _means(audit, "paper")),
+        *by_action(audit, audit.kinds, means(audit, "paper")),
     ]
-
-
-def _of_groups(audit: Audit, *groups: Group) -> list[AnswerKind]:
-    return [kind for kind in audit.kinds if kind.group in groups]
-
-
-def _means(audit: Audit, scheme: str, *, bold_above: float = 1.0) -> Cell:
-    def cell(kind: AnswerKind, action: str) -> str:
-        mean = audit.tally(kind.name, action, scheme).mean
-        return f"**{pay(mean)}**" if mean is not None and mean > bold_above else pay(mean)
-
-    return cell
-
-
-def _successes(audit: Audit, scheme: str) -> Cell:
-    def cell(kind: AnswerKind, action: str) -> str:
-        tally = audit.tally(kind.name, action, scheme)
-        return f"{tally.successes} of {tally.answers}" if tally.answers else NONE
-
-    return cell
-
-
-def _by_action(audit: Audit, kinds: Sequence[AnswerKind], cell: Cell) -> Lines:
-    """A table of the answers that were asked by the kinds of task; many kinds of task are rows."""
-    asked = [kind for kind in kinds if any(cell(kind, action) != NONE for action in audit.actions)]
-    if len(audit.actions) <= MOST_COLUMNS:
-        rows = [[f"`{kind.name}`", *(cell(kind, action) for action in audit.actions)] for kind in asked]
-        return table(["answer", *audit.actions], rows)
-    rows = [[f"`{action}`", *(cell(kind, action) for kind in asked)] for action in audit.actions]
-    return table(["kind of task", *(kind.name for kind in asked)], rows)
-
-
-def _paragraph(text: str) -> Lines:
-    """The text in lines of at most 110 characters."""
-    return wrap(text, 110, break_long_words=False, break_on_hyphens=False)
-
-
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Lines:
-    """A Markdown table and the blank line after it."""
-    cells = [headings, ["---"] * len(headings), *rows]
-    return [*(f"| {' | '.join(row)} |" for row in cells), ""]
 
 
 def _speed(seconds: float, answers: int) -> str:

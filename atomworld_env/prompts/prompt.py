@@ -37,8 +37,11 @@ class PromptTemplate:
                 raise UsageError(f"the prompt template lacks {placeholder}; put it where it belongs in the text")
 
     @classmethod
-    def from_file(cls, path: str | Path, *, system: str | None = None) -> PromptTemplate:
+    def from_file(cls, path: str | Path, *, system: str | None = None, shows_structure: bool = True) -> PromptTemplate:
         """A template of the user's own.
+
+        Args:
+            shows_structure: see :class:`PromptTemplate`.
 
         Raises:
             UsageError: if the file cannot be read or lacks a placeholder.
@@ -48,7 +51,7 @@ class PromptTemplate:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"cannot read the prompt template {path}: {error}") from None
         try:
-            return cls(text, system)
+            return cls(text, system, shows_structure)
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from None
 
@@ -96,5 +99,5 @@ def load_template(name_or_path: str | Path = "default", *, default: str = "defau
     """
     name = str(name_or_path)
     if name not in TEMPLATES:
-        return PromptTemplate.from_file(name_or_path)
+        return PromptTemplate.from_file(name_or_path, shows_structure=_packaged(default).shows_structure)
     return _packaged(default if name == "default" else name)

@@ -124,3 +124,11 @@ def test_the_digest_tells_templates_apart():
 def test_default_is_a_name():
     assert load_template() is default_template()
     assert load_template("default") is default_template()
+
+
+def test_a_template_of_ones_own_needs_no_structure_where_there_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "prompt.txt"
+    path.write_text("Do this: {instruction}", encoding="utf-8")
+    assert load_template(path, default="cif_gen").render("", "write rutile") == "Do this: write rutile"
+    with pytest.raises(UsageError, match="lacks {structure}"):
+        load_template(path)
