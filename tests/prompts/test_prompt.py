@@ -126,7 +126,7 @@ def test_default_is_a_name():
     assert load_template("default") is default_template()
 
 
-def test_a_template_of_ones_own_needs_no_structure_where_there_is_none(tmp_path: Path) -> None:
+def test_a_template_of_ones_own_needs_no_structure_where_there_is_none(tmp_path):
     path = tmp_path / "prompt.txt"
     path.write_text("Do this: {instruction}", encoding="utf-8")
     assert load_template(path, default="cif_gen").render("", "write rutile") == "Do this: write rutile"
