@@ -130,5 +130,5 @@ def test_a_template_of_ones_own_needs_no_structure_where_there_is_none(tmp_path)
     path = tmp_path / "prompt.txt"
     path.write_text("Do this: {instruction}", encoding="utf-8")
     assert load_template(path, default="cif_gen").render("", "write rutile") == "Do this: write rutile"
-    with pytest.raises(UsageError, match="lacks {structure}"):
+    with pytest.raises(UsageError, match=r"lacks \{structure\}"):
         load_template(path)
