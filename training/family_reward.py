@@ -37,11 +37,13 @@ class FamilyReward:
         family: key of :data:`~atomworld_env.families.registry.FAMILIES`.
         scheme: of :data:`rewards.SCHEMES`.
         template: the prompt; the environment is made with it.
+        actions: kinds of task that are asked; all of the family when None.
         workers: processes; by default the processors that the ranks on this machine share, divided among them.
-        timeout: seconds for one answer.
+        timeout: seconds for one answer; more where the family's own limit is longer.
 
     Raises:
-        UsageError: if the environment refuses the scheme, or workers or timeout are not positive.
+        UsageError: if the environment refuses the scheme, workers or timeout are not positive, or answers cannot be
+            verified with what is installed.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class FamilyReward:
         scheme: str,
         *,
         template: PromptTemplate,
+        actions: Sequence[str] | None = None,
         workers: int | None = None,
         timeout: float = 60.0,
     ) -> None:
@@ -58,8 +61,10 @@ class FamilyReward:
         self._entry = FAMILIES[family]
         self._arguments: dict[str, Any] = {"reward_scheme": scheme, "prompt": template}
         self._entry.load("env")(**self._arguments)  # refuses bad options now and not on the first call
+        if self._entry.needs is not None:
+            self._entry.load("needs")(self._entry.actions if actions is None else actions, "training")
         self._name = f"{family}_{scheme}"
-        self._count, self._timeout = workers or processors_per_rank(), timeout
+        self._count, self._timeout = workers or processors_per_rank(), max(timeout, self._entry.slowest)
         self._workers: Workers | None = None
 
     @property

@@ -173,6 +173,7 @@ def _verifier(script: GRPOArguments, tasks: TrainingTasks) -> AtomWorldReward | 
             tasks.family,
             script.reward_scheme,
             template=tasks.template,
+            actions=script.actions,
             workers=script.reward_workers,
             timeout=script.reward_timeout,
         )

@@ -106,7 +106,7 @@ def evaluate(
     outcomes = step_all(
         _attempts(policy, waiting, journal),
         workers=min(workers, len(waiting)),  # none where nothing is left to do
-        time_limit=time_limit,
+        time_limit=max(time_limit, family.slowest),
         arguments=arguments,
         with_paper=profile != "strict" and paper_per_action != 0,
         env_id=family.env_id,

@@ -41,6 +41,8 @@ class FamilyEntry:
             holds the first `per_action` stored tasks of each kind, or as many as there are.
         needs: entry point of a function `(actions, name of a policy)` that raises UsageError if the answers of the
             policy cannot be verified with what is installed.
+        slowest: seconds that one verdict may take by the family's own limits; whoever kills a verdict that takes too
+            long waits at least so long.
     """
 
     name: str
@@ -57,6 +59,7 @@ class FamilyEntry:
     per_action: int = 250
     stored: str | None = None
     needs: str | None = None
+    slowest: float = 0.0
 
     def load(self, part: Literal["env", "check", "make", "stored", "needs"]) -> Any:
         """The object behind an entry point."""
@@ -132,6 +135,7 @@ FAMILIES: Mapping[str, FamilyEntry] = MappingProxyType(
                 per_action=60,
                 stored="atomworld_env.families.structprop:suite_tasks",
                 needs="atomworld_env.families.structprop:refuse_without_oracle",
+                slowest=360.0,
             ),
         )
     }

@@ -20,6 +20,7 @@ from atomworld_env.errors import UsageError
 from atomworld_env.families.registry import FAMILIES
 from atomworld_env.policies.baselines import load_policy
 from atomworld_env.prompts.prompt import load_template
+from atomworld_env.properties import by_name
 from training import grpo
 from training.family_reward import FamilyReward, repeats_input
 from training.family_tasks import FamilyTasks, family_name, held_out_of_family
@@ -170,6 +171,16 @@ def test_the_reward_is_that_of_the_environment() -> None:
     assert metrics["atomworld/no_cif"] == 0.25
     assert columns["coordinates_shaped/copied"] == [name == "noop" for _ in tasks for name in policies]
     assert columns["coordinates_shaped/task_id"] == [task.task_id for task in tasks for _ in policies]
+
+
+def test_answers_that_cannot_be_verified_are_refused_before_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_name, "find_spec", lambda name: None if name == "pyscf" else object())
+    template = load_template(default="structprop")
+    with pytest.raises(UsageError, match="band gap of a new crystal needs pyscf"):
+        FamilyReward("structprop", "shaped", template=template)
+    reward = FamilyReward("structprop", "shaped", template=template, actions=["raise_bulk_modulus"], timeout=60.0)
+    assert reward._timeout >= 300.0  # as long as the oracle may take
+    reward.close()
 
 
 def test_an_answer_that_repeats_the_input() -> None:
