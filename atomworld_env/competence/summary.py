@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 WORDS: Mapping[str, str] = MappingProxyType(
     {
         "rank": "rank, all tokens",
-        "log_likelihood": "log-likelihood, all tokens",
-        "changed_rank": "rank, changed sentence",
-        "changed_log_likelihood": "log-likelihood, changed",
+        "log_likelihood": "log-prob., all tokens",
+        "changed_rank": "rank, changed",
+        "changed_log_likelihood": "log-prob., changed",
     }
 )
 """Each measure in words."""
@@ -29,19 +29,19 @@ def competence_table(results: Sequence[CompetenceResult], *, published: bool = F
     from rich.table import Table
 
     table = Table(
-        "model", "suite", "pairs", "mean over",  "d [95 %]", "true preferred", "shuffled labels",
+        "model", "suite (pairs)", "mean over", "d [95 %]", "true preferred", "shuffled",
         title="Chemical competence: Cohen's d between true texts and twins", title_justify="left",
         caption=caption(results, published=published), caption_justify="left",
     )  # fmt: skip
     for result in results:
         for name, effect in result.effects.items():
             first = name == "rank"
-            labels = (result.policy, result.suite, str(result.pairs)) if first else ("", "", "")
-            table.add_row(*labels, WORDS[name], interval_text(effect), str(effect.preferred), _chance(effect))
+            labels = (result.policy, f"{result.suite} ({result.pairs})") if first else ("", "")
+            table.add_row(*labels, WORDS[name], interval_text(effect), _share(effect), _chance(effect))
         table.add_section()
     if published:
         for model, d in PUBLISHED_D.items():
-            table.add_row(model, "published", "600", WORDS["rank"], f"{d:.3f}", "–", "–")
+            table.add_row(model, "published (600)", WORDS["rank"], f"{d:.3f}", "–", "–")
     return table
 
 
@@ -61,11 +61,18 @@ def caption(results: Sequence[CompetenceResult], *, published: bool = False) -> 
 
 
 def interval_text(effect: Effect) -> str:
-    """d and its interval, ``0.77 [0.65, 0.89]``."""
+    """d and its interval, ``0.771 [0.65, 0.89]``."""
     if effect.d is None:
         return "–"
-    return f"{effect.d:.3f}" + ("" if effect.interval is None else " [{:.3f}, {:.3f}]".format(*effect.interval))
+    return f"{effect.d:.3f}" + ("" if effect.interval is None else " [{:.2f}, {:.2f}]".format(*effect.interval))
+
+
+def _share(effect: Effect) -> str:
+    if effect.preferred.interval is None:
+        return "–"
+    low, high = effect.preferred.interval
+    return f"{effect.preferred} [{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def _chance(effect: Effect) -> str:
-    return "–" if effect.shuffled_interval is None else "[{:.3f}, {:.3f}]".format(*effect.shuffled_interval)
+    return "–" if effect.shuffled_interval is None else "[{:.2f}, {:.2f}]".format(*effect.shuffled_interval)

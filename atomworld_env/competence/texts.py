@@ -124,8 +124,9 @@ def stored_descriptions() -> tuple[Description, ...]:
         UsageError: if the file is not there or broken.
     """
     try:
-        lines = gzip.decompress(TEXTS_FILE.read_bytes()).decode().splitlines()
-        rows = [json.loads(line) for line in lines[1:]]
+        header, *rows = [json.loads(line) for line in gzip.decompress(TEXTS_FILE.read_bytes()).decode().splitlines()]
+        if len(rows) != header["texts"]:
+            raise ValueError(f"{len(rows)} of {header['texts']} texts")
         return tuple(Description(row["id"], row["family"], row["split"], row["text"]) for row in rows)
     except (OSError, EOFError, ValueError, KeyError) as error:
         raise UsageError(

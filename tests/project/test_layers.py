@@ -11,9 +11,11 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 HEAVY = {
     "torch", "transformers", "trl", "peft", "accelerate", "datasets", "vllm", "openai", "tenacity", "aiolimiter",
-    "chgnet", "pyscf",
+    "chgnet", "pyscf", "robocrys",
 }  # fmt: skip
 LAZY = {
+    "atomworld_env/competence/robocrys_text.py": {"robocrys"},
+    "atomworld_env/competence/token_scores.py": {"torch"},
     "atomworld_env/policies/local_model.py": {"torch", "transformers"},
     "atomworld_env/policies/token_batches.py": {"torch", "transformers"},
     "atomworld_env/policies/continuous_batching.py": {"transformers"},
