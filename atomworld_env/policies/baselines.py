@@ -17,12 +17,12 @@ from atomworld_env.policies.point_floors import one_place, one_point_off, shuffl
 from atomworld_env.policies.policy import Policy, Question
 from atomworld_env.policies.property_floors import (
     jittered_sites,
-    lightest_element,
     one_crystal,
     one_element,
     random_substitution,
     scaled_cell,
     smallest_element,
+    stiffest_element,
     stretched_cell,
 )
 from atomworld_env.policies.shortcuts import cartesian_by_lengths, in_cell_neighbours, listed_copy
@@ -116,7 +116,7 @@ def _baselines() -> Iterator[Baseline]:
     yield Baseline("stretched_cell", "one cell length 4 % longer", stretched_cell, family="structprop")
     yield Baseline("jittered_sites", "atoms displaced at random", jittered_sites, family="structprop")
     yield Baseline("random_substitution", "a listed element, at random", random_substitution, family="structprop")
-    yield Baseline("lightest_element", "the lightest or heaviest listed element", lightest_element, family="structprop")
+    yield Baseline("stiffest_element", "the stiffest or softest listed element", stiffest_element, family="structprop")
     yield Baseline("smallest_element", "the smallest or largest listed atom", smallest_element, family="structprop")
     yield Baseline("one_element", "half of the atoms turned into tungsten or caesium", one_element, family="structprop")
     yield Baseline("one_crystal", "diamond or argon, whatever is shown", one_crystal, family="structprop")

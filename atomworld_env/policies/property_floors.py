@@ -65,9 +65,18 @@ def one_element(task: Task, rng: np.random.Generator) -> str:
     return _answer(task, Crystal.printed(crystal.cell, species, crystal.frac))
 
 
-def lightest_element(task: Task, rng: np.random.Generator) -> str:
-    """The lightest listed element to raise the property, the heaviest to lower it."""
-    return _by_ranking(task, lambda symbol: -atomic_numbers[symbol])
+# Roughly, in GPa, where pymatgen has none, and diamond for carbon; only their order counts.
+_MODULI = {
+    "C": 440, "N": 1, "O": 1, "F": 1, "Ga": 59, "Ge": 75, "Sr": 12, "Zr": 92, "Tc": 297, "In": 41, "Os": 400, "Np": 60,
+    "Pu": 40,
+}  # fmt: skip
+
+
+def stiffest_element(task: Task, rng: np.random.Generator) -> str:
+    """The listed element that is itself stiffest to raise the property, softest to lower it."""
+    from pymatgen.core.periodic_table import Element
+
+    return _by_ranking(task, lambda symbol: float(_MODULI.get(symbol) or Element(symbol).bulk_modulus or 0))
 
 
 def smallest_element(task: Task, rng: np.random.Generator) -> str:

@@ -182,6 +182,15 @@ def test_one_crystal_or_one_element_is_no_answer_to_every_question(suite: Suite,
         assert sum(stage is Stage.COMPOSITION_MISMATCH for stage in stages) > 0.8 * len(stages)
 
 
+def test_rules_of_thumb_keep_the_rules_so_that_they_measure_chemistry(suite: Suite, pure: PureFunction) -> None:
+    family = PropertyChange()
+    evaluated = {Stage.CORRECT, Stage.PROPERTY_MISMATCH}
+    for name in ("stiffest_element", "smallest_element", "random_substitution"):
+        stages = [family.verify(task, BASELINES[name].answer(task), profile="strict").stage for task in suite.tasks]
+        assert set(stages) <= evaluated | {Stage.UNCHANGED}
+        assert sum(stage in evaluated for stage in stages) > 0.95 * len(stages)
+
+
 def test_a_solution_in_other_words_is_the_solution(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_name.PackagedOracle, "evaluate", lambda self, crystal: pytest.fail("a value was asked for"))
     task = next(task for task in suite.tasks if task.n_sites > 3)
