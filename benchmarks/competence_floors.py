@@ -108,8 +108,8 @@ def main() -> None:
     for suite in SUITES:
         pairs = load_pairs(suite)
         for name, score in floors(suite).items():
-            columns = [[score(pair, true) for pair in pairs] for true in (True, False)]
-            effect = effect_of(*columns, [pair.family for pair in pairs])
+            true, false = ([score(pair, which) for pair in pairs] for which in (True, False))
+            effect = effect_of(true, false, [pair.family for pair in pairs])
             print(f"| `{suite}`, {len(pairs)} | {name} | {interval_text(effect)} | {effect.preferred} |")
 
 

@@ -40,13 +40,14 @@ def evaluate_competence(context: typer.Context) -> None:
     """`atomworld evaluate` on one of these suites: a line for each text, the table of the four measures."""
     from atomworld_env.competence.model import load_scoring_model, require_likelihoods
     from atomworld_env.competence.pairs import load_pairs
-    from atomworld_env.competence.run import run_competence
+    from atomworld_env.competence.run import refuse_started, run_competence
     from atomworld_env.competence.summary import competence_table
 
     given = context.params
     require_likelihoods(given["policy"])
     refuse_options(context, EVALUATE_OPTIONS)
     folder = writable_folder(given["out"])
+    refuse_started(folder, resume=given["resume"])
     pairs = load_pairs(given["suite"], given["per_action"])
     model = load_scoring_model(given["policy"])
     with progress_bar(model.name, 2 * len(pairs), quiet=given["json"]) as advance:

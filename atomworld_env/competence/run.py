@@ -92,6 +92,16 @@ def _line(pair: Pair, index: int, true: bool, text: Tokens, score: TextScore | N
     return place | asdict(score)
 
 
+def refuse_started(folder: Path, *, resume: bool) -> None:
+    """Refuse a folder with a run in it, unless it is to be resumed; asked before a model is loaded, too.
+
+    Raises:
+        UsageError: if there is one.
+    """
+    if not resume and (folder / MANIFEST).exists():
+        raise UsageError(f"{folder} already holds a run; continue it with --resume or choose another --out")
+
+
 def _start_folder(folder: Path, config: dict[str, Any], *, resume: bool) -> None:
     """Write the manifest of a new run, or check that a resumed one is the same."""
     # Through JSON, so that a stored one compares equal.
@@ -104,8 +114,7 @@ def _start_folder(folder: Path, config: dict[str, Any], *, resume: bool) -> None
             partial.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
             partial.replace(path)
             return
-        if not resume:
-            raise UsageError(f"{folder} already holds a run; continue it with --resume or choose another --out")
+        refuse_started(folder, resume=resume)
         if not is_competence_run(folder):
             raise UsageError(f"{folder} holds a run of another kind; choose another --out")
         stored = json.loads(path.read_text(encoding="utf-8"))
