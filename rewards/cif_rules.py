@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Block = Mapping[str, Any]
 
+MIN_CELL_LENGTH = 0.1  # Å, below any; much smaller ones overflow
 MAX_CELL_LENGTH = 1_000.0  # Å, above any cell that a CIF of at most 4,000 sites describes
 MAX_COORDINATE = 1e6  # beyond, wrapping leaves fewer than ten correct decimals
 ROW_TOLERANCE = 2e-4  # fractional: within 1e-4 pymatgen takes the image that comes first for the row itself
@@ -221,8 +222,8 @@ def _cell(block: Block, structure: Structure) -> Cell:
     else:
         values = [float(value) for value in structure.lattice.parameters]
     for value, tag in zip(values, tags, strict=True):
-        if tag in _LENGTH_TAGS and not 0 < value <= MAX_CELL_LENGTH:
-            raise StrictRuleError(f"{tag} {value:g} is not between 0 and {MAX_CELL_LENGTH:g} Å")
+        if tag in _LENGTH_TAGS and not MIN_CELL_LENGTH <= value <= MAX_CELL_LENGTH:
+            raise StrictRuleError(f"{tag} {value:g} is not between {MIN_CELL_LENGTH:g} and {MAX_CELL_LENGTH:g} Å")
         if tag in _ANGLE_TAGS and not 0 < value < 180:
             raise StrictRuleError(f"{tag} {value:g} is not between 0 and 180 degrees")
     a, b, c, alpha, beta, gamma = values

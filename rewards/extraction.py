@@ -15,6 +15,7 @@ Rule = Literal["tags", "fence", "bare", "none"]
 # ASCII keeps "ı" or the Kelvin sign from counting as a letter of a tag.
 _TAG = re.compile(r"<(/?)(cif|answer|think)>", re.IGNORECASE | re.ASCII)
 _FENCE_LINE = re.compile(r"^[ \t]*```([^\n]*)$", re.MULTILINE)
+_DIGIT = re.compile("[0-9]")
 _DATA_LINE = re.compile(r"^[ \t]*data_", re.MULTILINE)
 
 _SPACES = "\u00a0\u2007\u2009\u202f"  # no-break and thin ones
@@ -46,8 +47,8 @@ def extract_cif(text: object, *, strict_tags: bool = False) -> Extraction:
 
     The rules, the first that applies wins:
 
-    1. *tags*: the last complete ``<cif>…</cif>`` after the last ``</think>``, in any case of letters, with
-       something in it ("I used the <cif></cif> tags" after an answer does not hide it);
+    1. *tags*: the last complete ``<cif>…</cif>`` after the last ``</think>``, in any case of letters, with a
+       digit in it, else with anything in it ("I used the <cif>…</cif> tags" after an answer does not hide it);
     2. *fence*: the last fenced block with a line that starts with ``data_``; a last fence that is never
        closed reaches to the end of the text;
     3. *bare*: from the first line that starts with ``data_`` on. After a ``<cif>`` that is never closed only
@@ -124,12 +125,13 @@ def plain_spaces(text: str) -> str:
 
 
 def tagged(text: str, name: str = "cif") -> str | None:
-    """What stands in the last complete pair of tags that is not blank, without fences.
+    """What stands in the last complete pair of tags that holds a digit, as every answer does, without fences.
 
-    Of nested openings the innermost counts. Empty if all pairs are blank, None if there is none.
+    Where none holds a digit, the last that is not blank. Of nested openings the innermost counts. Empty if all pairs
+    are blank, None if there is none.
     """
     found: str | None = None
-    opened = -1
+    with_digit, opened = False, -1
     for tag in _TAG.finditer(text):
         if tag[2].lower() != name:
             continue
@@ -137,7 +139,10 @@ def tagged(text: str, name: str = "cif") -> str | None:
             opened = tag.end()
         elif opened >= 0:
             inside = without_fences(text[opened : tag.start()])
-            found, opened = (inside if inside.strip() else found or ""), -1
+            opened = -1
+            if not with_digit or _DIGIT.search(inside):
+                found = inside if inside.strip() else found or ""
+                with_digit = with_digit or _DIGIT.search(inside) is not None
     return found
 
 

@@ -7,7 +7,8 @@ the placeholder stays as it is, and is compared like any other number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +21,9 @@ from rewards.verdict import Verdict
 from rewards.verification import PreparedTarget, verify
 
 PLACEHOLDER = "?"
+
+_LABEL = "_atom_site_label"
+_WORD = re.compile(r"'[^']*+'(?=\s|$)|\"[^\"]*+\"(?=\s|$)|\S+")
 
 
 @dataclass(frozen=True)
@@ -40,12 +44,18 @@ class LostValue:
 def fill_placeholders(cif: str, lost: Sequence[LostValue]) -> str:
     """The CIF with each lost value put in where a placeholder stands for it; never raises.
 
-    A place that is not there, or is there twice, is left alone, and so is a text that is no CIF by the standard.
-    The text comes back unchanged, to the character, where nothing was filled in.
+    A place that is not there, or is there twice, is left alone. A text that is no CIF by the standard, though the
+    reader that judges it may take it, is filled line by line. The text comes back unchanged, to the character, where
+    nothing was filled in.
     """
     try:
         limits.check_text(cif)
-        document = gemmi.cif.read_string(cif)
+        try:
+            document = gemmi.cif.read_string(cif)
+        except (ValueError, RuntimeError):
+            lines = cif.split("\n")
+            filled = sum(_fill_line(lines, value) for value in lost)
+            return "\n".join(lines) if filled else cif
         filled = sum(_fill(document, value) for value in lost)
         return document.as_string() if filled else cif
     except Exception:  # whatever is wrong with the text, verification of the unchanged one says it
@@ -90,12 +100,53 @@ def _fill_item(document: gemmi.cif.Document, lost: LostValue) -> bool:
 
 def _fill_row(document: gemmi.cif.Document, lost: LostValue) -> bool:
     places: list[Any] = [  # rows, of which gemmi does not say that they can be indexed
-        row
-        for block in document
-        for row in block.find(["_atom_site_label", lost.tag])
-        if gemmi.cif.as_string(row[0]) == lost.label
+        row for block in document for row in block.find([_LABEL, lost.tag]) if gemmi.cif.as_string(row[0]) == lost.label
     ]
     if len(places) != 1 or places[0][1] != PLACEHOLDER:
         return False
     places[0][1] = lost.value
     return True
+
+
+def _fill_line(lines: list[str], lost: LostValue) -> bool:
+    """The same in a text of one row or item a line; whether exactly one place was there and held a placeholder."""
+    places = list(_rows(lines, lost) if lost.label else _items(lines, lost.tag))
+    if len(places) != 1 or places[0][1][0] != PLACEHOLDER:
+        return False
+    number, (_, start, end) = places[0]
+    lines[number] = lines[number][:start] + lost.value + lines[number][end:]
+    return True
+
+
+_Word = tuple[str, int, int]
+"""A word with its ends in the line."""
+
+
+def _words(line: str) -> list[_Word]:
+    return [(found[0], *found.span()) for found in _WORD.finditer(line)]
+
+
+def _items(lines: Sequence[str], tag: str) -> Iterator[tuple[int, _Word]]:
+    for number, line in enumerate(lines):
+        words = _words(line)
+        if len(words) == 2 and words[0][0].lower() == tag.lower():
+            yield number, words[1]
+
+
+def _rows(lines: Sequence[str], lost: LostValue) -> Iterator[tuple[int, _Word]]:
+    """The word under the tag in each row of atoms with the label."""
+    tags: list[str] = []
+    in_rows = True
+    for number, line in enumerate(lines):
+        words = _words(line)
+        first = words[0][0].lower() if words else ""
+        if first.startswith("_"):
+            tags = [first] if in_rows else [*tags, first]
+            in_rows = False
+        elif first == "loop_":
+            tags, in_rows = [], False
+        elif words:
+            in_rows = True
+            known = len(words) == len(tags) and {lost.tag.lower(), _LABEL} <= set(tags)
+            if known and words[tags.index(_LABEL)][0].strip("'\"") == lost.label:
+                yield number, words[tags.index(lost.tag.lower())]

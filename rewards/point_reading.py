@@ -30,6 +30,8 @@ FARTHEST = 1e6
 # consumed holds no other start.
 _LIST = re.compile(r"\[\s*+\[[^\[\]]*+\](?:\s*+,\s*+\[[^\[\]]*+\])*+\s*+\]")
 
+_NESTED = re.compile(r"\s*+\[\s*+\[\s*+\[")
+
 _NO_LIST = "the text holds no <answer>…</answer> pair and no list of points [[x, y, z], …]"
 
 
@@ -42,8 +44,8 @@ def extract_points(text: object, *, strict_tags: bool = False) -> Extraction:
 
     The rules, the first that applies wins:
 
-    1. *tags*: the last ``<answer>…</answer>`` pair with something in it after the last ``</think>``, in any case of
-       letters;
+    1. *tags*: the last ``<answer>…</answer>`` pair with a digit in it after the last ``</think>``, in any case of
+       letters; if something else stands in it besides a list of lists, the last such list in it;
     2. *fence*: the last list of lists in the last fenced block that holds one;
     3. *bare*: the last list of lists in the text.
 
@@ -67,7 +69,7 @@ def extract_points(text: object, *, strict_tags: bool = False) -> Extraction:
     if inside is not None:
         if not inside:
             return Extraction(None, "none", tags_ok, "there is nothing between <answer> and </answer>")
-        return Extraction(inside, "tags", tags_ok, "found between <answer> and </answer>")
+        return Extraction(_list_alone(inside), "tags", tags_ok, "found between <answer> and </answer>")
     block = fenced_block(visible, _LIST)
     if block is not None:
         return Extraction(_last_list(block), "fence", tags_ok, "found in a fenced block")
@@ -75,6 +77,13 @@ def extract_points(text: object, *, strict_tags: bool = False) -> Extraction:
     if bare is not None:
         return Extraction(bare, "bare", tags_ok, "found as a bare list")
     return Extraction(None, "none", tags_ok, hidden or _NO_LIST)
+
+
+def _list_alone(text: str) -> str:
+    """The last list of lists without the words and markup around it; all of the text if it has none or is nested."""
+    if _LIST.fullmatch(text.strip()) or _NESTED.match(text):
+        return text
+    return _last_list(text) or text
 
 
 def _last_list(text: str) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from rewards import Stage, verify
@@ -87,3 +89,31 @@ def test_a_text_without_the_place_comes_back_as_it_was() -> None:
 )
 def test_any_answer_gets_a_verdict(answer: object) -> None:
     assert verify_with_placeholders(answer, CIF, [LENGTH, PLACE]).stage is not Stage.CORRECT
+
+
+@pytest.mark.parametrize(
+    "not_by_the_standard",
+    [
+        pytest.param(lambda cif: f"Here is the file:\n{cif}", id="prose-before"),
+        pytest.param(lambda cif: cif.replace("loop_", "_chemical_formula_sum Na1 Cl1\nloop_"), id="value-of-two-words"),
+        pytest.param(lambda cif: cif.replace("loop_", "_cell_volume 120\n_cell_volume 120\nloop_"), id="tag-twice"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("old", "new", "lost"),
+    [
+        pytest.param("5.0000\n_cell_length_c", "?\n_cell_length_c", LENGTH, id="cell"),
+        pytest.param("0.5000 0.6000 0.7000", "0.5000 ? 0.7000", PLACE, id="row"),
+    ],
+)
+def test_placeholders_are_filled_in_texts_that_only_the_tolerant_reader_takes(
+    old: str, new: str, lost: LostValue, not_by_the_standard: Callable[[str], str]
+) -> None:
+    answer = not_by_the_standard(CIF.replace(old, new))
+    filled = fill_placeholders(answer, [lost])
+    assert filled == not_by_the_standard(CIF)
+    assert verdict(answer, lost) is Stage.CORRECT
+    # Nowhere else, and not twice.
+    others = [LostValue("_cell_length_a", "", "9.0"), LostValue(PLACE.tag, "Na0", "0.9")]
+    assert fill_placeholders(answer, others) == answer
+    assert fill_placeholders(f"{answer}{answer}", [lost]) == f"{answer}{answer}"

@@ -25,6 +25,11 @@ RIGHT = json.dumps(TARGET.tolist())
         pytest.param(f"<ANSWER>\n{RIGHT}\n</Answer>", "tags", id="any case"),
         pytest.param(f"<answer>[[0,0,0]]</answer> no: <answer>{RIGHT}</answer>", "tags", id="the last pair"),
         pytest.param(f"<answer>{RIGHT}</answer> in <answer></answer> tags", "tags", id="the last that holds something"),
+        pytest.param(f"<answer>{RIGHT}</answer> in <answer>…</answer> tags", "tags", id="the last that holds a digit"),
+        pytest.param(f"<answer>The points are {RIGHT}.</answer>", "tags", id="prose inside the tags"),
+        pytest.param(f"<answer>$$\\boxed{{{RIGHT}}}$$</answer>", "tags", id="markup inside the tags"),
+        pytest.param(f'<answer>{{"points": {RIGHT}}}</answer>', "tags", id="an object inside the tags"),
+        pytest.param(f"<answer>[[0, 0, 0]] or rather {RIGHT}</answer>", "tags", id="the last list inside the tags"),
         pytest.param(f"<answer><answer>{RIGHT}</answer>", "tags", id="the innermost opening"),
         pytest.param(f"<think><answer>[[0,0,0]]</answer></think><answer>{RIGHT}</answer>", "tags", id="after thought"),
         pytest.param(f"<answer>```json\n{RIGHT}\n```\n</answer>", "tags", id="fence inside the tags"),
@@ -66,8 +71,8 @@ def test_strict_tags_take_nothing_else() -> None:
     "text",
     [
         "[]", "[[]]", "[[1, 2]]", "[[1, 2, 3, 4]]", "[1, 2, 3]", "5", "null", "[[1, 2, null]]", "[[1, 2, true]]",
-        '[[1, 2, "3"]]', '{"points": [[1, 2, 3]]}', "[[NaN, 2, 3]]", "[[1, Infinity, 3]]", "[[-Infinity, 2, 3]]",
-        "[[1e400, 2, 3]]", "[[1000000, 2, 3]]", "[[1, 2, [3]]]", "[[1, 2, 3],]", "[[1 2 3]]", "[[1, 2, 3]] [[4, 5, 6]]",
+        '[[1, 2, "3"]]', "[[NaN, 2, 3]]", "[[1, Infinity, 3]]", "[[-Infinity, 2, 3]]",
+        "[[1e400, 2, 3]]", "[[1000000, 2, 3]]", "[[1, 2, [3]]]", "[[1, 2, 3],]", "[[1 2 3]]",
         "[[01, 2, 3]]", "[(1, 2, 3)]", "[[0x1, 2, 3]]", "[[1_0, 2, 3]]", "[[1, 2, " + "1" * 65 + "]]",
     ],
 )  # fmt: skip
@@ -75,6 +80,14 @@ def test_what_is_no_list_of_points(text: str) -> None:
     with pytest.raises(UnreadablePoints):
         read_points(text)
     assert verify_points(f"<answer>{text}</answer>", TARGET).stage == Stage.CIF_INVALID
+
+
+@pytest.mark.parametrize("text", ['{"points": [[1, 2, 3]]}', "[[1, 2, 3]] [[4, 5, 6]]", "[[1, 2, 3]]."])
+def test_more_than_a_list_is_read_for_its_last_list_unless_tags_are_strict(text: str) -> None:
+    with pytest.raises(UnreadablePoints):
+        read_points(text)
+    assert verify_points(f"<answer>{text}</answer>", TARGET).stage == Stage.COMPOSITION_MISMATCH
+    assert verify_points(f"<answer>{text}</answer>", TARGET, strict_tags=True).stage == Stage.CIF_INVALID
 
 
 def test_numbers_as_json_has_them() -> None:
