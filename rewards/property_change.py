@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Literal
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from rewards.arrangement import Arrangement
 from rewards.cif_reading import Unreadable, one_line, read_cif
@@ -130,10 +131,10 @@ def _judge(
 ) -> tuple[Stage, str]:
     try:
         broken = broken_rule(crystal, structure.given, elements)
+        if crystal.element_counts == structure.given.element_counts and is_unchanged(crystal, structure):
+            return Stage.UNCHANGED, "the answer is the crystal that was shown, in other words or at another volume"
         if broken is not None:
             return broken
-        if is_unchanged(crystal, structure):
-            return Stage.UNCHANGED, "the answer is the crystal that was shown, in other words or at another volume"
     except Exception as error:  # not known to happen; a verdict is due even so
         return Stage.CIF_INVALID, f"the answer cannot be compared: {one_line(error)}"
     asked = question()
@@ -145,14 +146,14 @@ def _judge(
 def broken_rule(crystal: Arrangement, given: Arrangement, elements: Collection[str]) -> tuple[Stage, str] | None:
     """The first rule that an answer breaks, and in which words; None if it is an edit of the input.
 
-    ``composition_mismatch``: another number of sites, fewer than half of the atoms keep their element, or an element
-    that may not occur.
+    ``composition_mismatch``: another number of sites, fewer than half of the atoms keep their element (each beside the
+    site of the input that it is on), or an element that may not occur.
     ``structure_mismatch``: a cell too different, two atoms too close, an atom too far from every site of the input.
     """
     count = len(given)
     if len(crystal) != count:
         return Stage.COMPOSITION_MISMATCH, f"the answer has {len(crystal)} sites, the structure has {count}"
-    kept = (crystal.element_counts & given.element_counts).total()
+    kept = _kept(crystal, given)
     if 2 * kept < count:
         return Stage.COMPOSITION_MISMATCH, f"{kept} of {count} atoms keep their element, at least half must"
     foreign = sorted(set(crystal.elements) - set(elements))
@@ -176,6 +177,15 @@ def broken_rule(crystal: Arrangement, given: Arrangement, elements: Collection[s
     if farthest > LARGEST_MOVE:
         return Stage.STRUCTURE_MISMATCH, f"an atom is {farthest:.2f} Å from its site, {LARGEST_MOVE} Å is the most"
     return None
+
+
+def _kept(crystal: Arrangement, given: Arrangement) -> int:
+    """Atoms with the element of the site that they are on, when each is put on the nearest site of its own."""
+    distances = image_distances(crystal.frac, given.frac, reduced_lattice(given.cell))
+    other = np.not_equal.outer(np.array(crystal.elements), np.array(given.elements))
+    # Of pairings as good as each other, the one that keeps the most.
+    mine, theirs = linear_sum_assignment(distances + 1e-3 * other)
+    return int(len(mine) - other[mine, theirs].sum())
 
 
 def is_unchanged(crystal: Arrangement, structure: CrystalTarget) -> bool:

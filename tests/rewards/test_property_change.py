@@ -45,6 +45,12 @@ def exchanged(element: str, sites: int = 4, start: int = 0) -> Structure:
     return changed
 
 
+def moved_over(first: str, second: str, new: str) -> Structure:
+    """The first element on the second's sites, a new one on its own."""
+    renamed = {first: new, second: first}
+    return Structure(SALT.lattice, [renamed[site.specie.symbol] for site in SALT], SALT.frac_coords)
+
+
 def test_a_change_beyond_the_threshold_is_right_in_its_direction_only() -> None:
     smaller = exchanged("Li")
     smaller.scale_lattice(SALT.volume * 0.8)
@@ -83,6 +89,8 @@ def test_the_input_in_other_words_is_unchanged(other: Structure) -> None:
         (SALT.get_primitive_structure(), Stage.COMPOSITION_MISMATCH, "the answer has 2 sites"),
         (exchanged("C", 8), Stage.COMPOSITION_MISMATCH, "0 of 8 atoms keep"),
         (exchanged("H", 5), Stage.COMPOSITION_MISMATCH, "3 of 8 atoms keep"),
+        # As many sodium atoms as before, none where one was.
+        (moved_over("Na", "Cl", "K"), Stage.COMPOSITION_MISMATCH, "0 of 8 atoms keep"),
         (exchanged("Cs", 1), Stage.COMPOSITION_MISMATCH, "Cs may not occur"),
         (
             Structure(Lattice.orthorhombic(5.64, 5.64, 5.64 * 1.2), SALT.species, SALT.frac_coords),
