@@ -21,7 +21,7 @@ from atomworld_env.audit.answers import (
     in_many_pairs,
     tagged,
 )
-from atomworld_env.audit.exploits import EXPLOITS, NEEDS_ALL, NEEDS_COMPOSITION, NEEDS_NOTHING, exploit
+from atomworld_env.audit.exploits import EXPLOITS, NEEDS_ALL, NEEDS_COMPOSITION, NEEDS_NOTHING, NEEDS_SITES, exploit
 from atomworld_env.families.coordinates import TARGET_DECIMALS, point_list, points_of
 from atomworld_env.policies.baselines import BASELINES
 from atomworld_env.policies.spoiled import answer_text
@@ -67,6 +67,21 @@ def _moved_at_random(case: Case) -> str:
     return _points(case, points)
 
 
+def _shrunk(case: Case) -> str:
+    """The points drawn near to the axis instead of turned: half of a half turn, and no guess of the sense."""
+    points = points_of(case.task.structure)
+    centre = points[case.task.params["index"]]
+    along = np.array([letter == case.task.params["axis"][1] for letter in "xyz"])
+    return _points(case, centre + (points - centre) * np.where(along, 1.0, 0.1))
+
+
+def _in_the_middle(case: Case) -> str:
+    """The points shown and the middle of the two that are named."""
+    points = points_of(case.task.structure)
+    named = points[[case.task.params["index"], case.task.params["towards"]]]
+    return _points(case, np.vstack([points, named.mean(axis=0)]))
+
+
 def _shifted_points(case: Case) -> str:
     return _points(case, points_of(case.task.target) + 1.5 / np.sqrt(3.0))
 
@@ -99,6 +114,16 @@ _COORDINATES = (
     _near_miss("truth_shifted", "the truth, moved rigidly by 1.5", _shifted_points),
     exploit("one_more_point", NEEDS_NOTHING, "the input and the middle of two of its points", _one_more_point),
     exploit("moved_at_random", NEEDS_NOTHING, "the input, one point moved by 2.75", _moved_at_random),
+    exploit(
+        "shrunk", NEEDS_SITES, "all points near the axis, none turned", _shrunk, frozenset({"point_rotate_around"})
+    ),
+    exploit(
+        "in_the_middle",
+        NEEDS_SITES,
+        "the input and the middle of the points named",
+        _in_the_middle,
+        frozenset({"point_insert_between"}),
+    ),
     exploit("one_place", NEEDS_ALL, "all points in the middle of the right ones", _policy("one_place")),
 )
 
