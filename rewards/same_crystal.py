@@ -6,11 +6,14 @@ whole-number combinations of the target's primitive vectors that are as long as 
 the lattice constants: the answer's vectors that stand for the cell asked for have its lengths within 1 % and its
 angles within 0.5°. Then the sites are laid over one another, in the target's lattice, so that a lattice constant that
 is 0.5 % off moves no atom, and the largest displacement is what remains after the best shift.
+
+An answer that names a space group and lists no operators is read in every setting that the name may mean
+(:mod:`rewards.space_group_settings`) and is right if it is in one of them; else the nearest is its verdict.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from rewards import limits
@@ -18,6 +21,7 @@ from rewards.arrangement import Arrangement
 from rewards.cif_reading import Unreadable, one_line, read_cif
 from rewards.crystal_alignment import closest, lattice_ways
 from rewards.extraction import extract_cif
+from rewards.space_group_settings import named_symmetry, with_operators, without_symmetry
 from rewards.stages import Stage
 from rewards.translations import PrimitiveCrystal, cell_of, primitive_crystal
 from rewards.verdict import Verdict
@@ -97,14 +101,11 @@ def verify_same_crystal(
     started = perf_counter()
     truth = target if isinstance(target, CrystalTarget) else prepare_crystal(target)
     found = extract_cif(answer, strict_tags=strict_tags)
-    crystal: Arrangement | Unreadable
+    result: CrystalComparison | Unreadable
     if found.cif is None:
-        crystal = Unreadable(Stage.NO_CIF, found.message)
+        result = Unreadable(Stage.NO_CIF, found.message)
     else:
-        crystal = read_cif(found.cif, engine=engine, strict_only=True).strict
-    result: CrystalComparison | Unreadable = (
-        crystal if isinstance(crystal, Unreadable) else _judge(crystal, truth, tolerance)
-    )
+        result = _judge_text(found.cif, truth, tolerance, engine)
     readable = isinstance(result, CrystalComparison)
     return Verdict(
         stage=result.stage,
@@ -123,7 +124,45 @@ def verify_same_crystal(
     )
 
 
-def _judge(crystal: Arrangement, truth: CrystalTarget, tolerance: float) -> CrystalComparison | Unreadable:
+def _judge_text(text: str, truth: CrystalTarget, tolerance: float, engine: str) -> CrystalComparison | Unreadable:
+    """The best of all that the text may mean."""
+    named = named_symmetry(text)
+    results: list[CrystalComparison | Unreadable] = []
+    for setting in named.settings or (None,):
+        meant = text if setting is None else with_operators(text, setting)
+        results.append(_judge(read_cif(meant, engine=engine, strict_only=True).strict, truth, tolerance))
+        if results[-1].stage is Stage.CORRECT:
+            return results[-1]
+    best = max(range(len(results)), key=lambda k: _nearness(results[k]))
+    message = results[best].message
+    if named.note:
+        message = f"{message} ({named.note})"
+    elif _listed_again(text, results[best], engine):
+        message = f"{message}: its symmetry operators seem to make atoms again that are listed already"
+    elif len(results) > 1 and isinstance(results[best], CrystalComparison):
+        message = f"{message} (read as {named.settings[best].name}, the nearest of {len(results)} settings)"
+    return replace(results[best], message=message)
+
+
+def _nearness(result: CrystalComparison | Unreadable) -> tuple[int, bool, float]:
+    """Larger for an answer that comes further: stage, lattice, displacement."""
+    if isinstance(result, Unreadable):
+        return -1 if result.stage is Stage.TIMEOUT else 0, False, 0.0
+    order = (Stage.COMPOSITION_MISMATCH, Stage.STRUCTURE_MISMATCH, Stage.CORRECT)
+    apart = float("inf") if result.max_displacement is None else result.max_displacement
+    return 1 + order.index(result.stage), result.cell_matches, -apart
+
+
+def _listed_again(text: str, result: CrystalComparison | Unreadable, engine: str) -> bool:
+    """Whether a text that makes no crystal does so without its symmetry."""
+    if result.stage is not Stage.CIF_INVALID or (plain := without_symmetry(text)) == text:
+        return False
+    return isinstance(read_cif(plain, engine=engine, strict_only=True).strict, Arrangement)
+
+
+def _judge(crystal: Arrangement | Unreadable, truth: CrystalTarget, tolerance: float) -> CrystalComparison | Unreadable:
+    if isinstance(crystal, Unreadable):
+        return crystal
     try:
         limits.check(len(crystal), MAX_SITES, "sites")
         return compare_crystals(crystal, truth, tolerance=tolerance)
