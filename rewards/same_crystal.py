@@ -21,7 +21,8 @@ from rewards.arrangement import Arrangement
 from rewards.cif_reading import Unreadable, one_line, read_cif
 from rewards.crystal_alignment import closest, lattice_ways
 from rewards.extraction import extract_cif
-from rewards.space_group_settings import named_symmetry, with_operators, without_symmetry
+from rewards.plain_cif import read_plain
+from rewards.space_group_settings import NamedSymmetry, named_symmetry, with_operators, without_symmetry
 from rewards.stages import Stage
 from rewards.translations import PrimitiveCrystal, cell_of, primitive_crystal
 from rewards.verdict import Verdict
@@ -126,7 +127,8 @@ def verify_same_crystal(
 
 def _judge_text(text: str, truth: CrystalTarget, tolerance: float, engine: str) -> CrystalComparison | Unreadable:
     """The best of all that the text may mean."""
-    named = named_symmetry(text)
+    plain = engine == "fast" and read_plain(text) is not None  # then it is in P 1 whatever it names
+    named = NamedSymmetry() if plain else named_symmetry(text)
     results: list[CrystalComparison | Unreadable] = []
     for setting in named.settings or (None,):
         meant = text if setting is None else with_operators(text, setting)

@@ -22,9 +22,12 @@ from atomworld_env.audit.answers import (
     tagged,
 )
 from atomworld_env.audit.exploits import EXPLOITS, NEEDS_ALL, NEEDS_COMPOSITION, NEEDS_NOTHING, NEEDS_SITES, exploit
+from atomworld_env.families.cif_gen import PREFIX
+from atomworld_env.families.cif_gen_prototypes import PROTOTYPES
 from atomworld_env.families.coordinates import TARGET_DECIMALS, point_list, points_of
 from atomworld_env.policies.baselines import BASELINES
 from atomworld_env.policies.spoiled import answer_text
+from atomworld_env.structures.crystal import Crystal
 
 MANY_POINTS = 100_000
 
@@ -100,6 +103,15 @@ def _right_atoms_at_random(case: Case) -> str:
     return answer_text(crystal.replaced(frac=case.rng.random((len(crystal), 3))))
 
 
+def _formula_unit_on_the_diagonal(case: Case) -> str:
+    """One formula unit at (i/m, i/m, i/m) in the cell whose constants the prompt states."""
+    task = case.task
+    prototype = PROTOTYPES[task.action.removeprefix(PREFIX)]
+    species = tuple(task.params[f"element_{role}"] for role, count in prototype.counts.items() for _ in range(count))
+    along = np.arange(len(species)) / len(species)
+    return answer_text(Crystal(task.target_crystal.cell, species, np.column_stack([along, along, along])))
+
+
 _MANY_PAIRS = ignorant("blocks_in_many_pairs", "three wrong answers, each in its own tags", _many_pairs)
 
 _COORDINATES = (
@@ -145,6 +157,13 @@ _CIF_GEN = (
     _near_miss("atom_nudged", "the truth, one atom 0.1 Å from its place", _policy("atom_nudged")),
     exploit(
         "right_atoms", NEEDS_COMPOSITION, "the right atoms in the right cell, each anywhere", _right_atoms_at_random
+    ),
+    # Right for simple cubic, cesium chloride and CuAu.
+    exploit(
+        "formula_unit_diagonal",
+        NEEDS_NOTHING,
+        "one formula unit at (i/m, i/m, i/m) in the cell with the constants of the prompt",
+        _formula_unit_on_the_diagonal,
     ),
 )
 

@@ -32,7 +32,8 @@ class CifGenEnv(SingleAnswerEnv):
 
     ## Rewards
     Between 0 and 1, by a named scheme of `rewards`. `shaped` (default): 1 for the crystal asked for; else 0.05 for a
-    readable CIF and, if its lattice is the one asked for, up to 0.20 for the composition and 0.25 for the positions.
+    readable CIF and, if its lattice and composition are those asked for, up to 0.45 for the positions (none of it at
+    a sum of displacements of 0.5 Å over the primitive cell).
     `strict`: 1 or 0. `distance`: 1 / (1 + largest displacement / 0.5 Å) where lattice and composition are right.
 
     ## Starting State

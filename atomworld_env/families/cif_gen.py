@@ -24,7 +24,7 @@ from atomworld_env.tasks.task import Task
 from rewards import Baseline, Stage, TargetError, Verdict
 from rewards.same_crystal import SITE_TOLERANCE, CrystalTarget, prepare_crystal, verify_same_crystal
 
-GENERATOR_VERSION = "cif-gen-1"
+GENERATOR_VERSION = "cif-gen-2"
 """Moves when the same seed gives other tasks."""
 
 PREFIX = "generate_"
@@ -34,8 +34,13 @@ STREAM = 0x6367
 MOST_SITES = 64
 """Of a conventional cell: difficulty is counted on a log scale up to here."""
 
-NOTHING_WRITTEN = Baseline(stage=Stage.NO_CIF, max_displacement=None, sum_displacement=None, composition_difference=100)
-"""How no answer at all scores: 100 per cent of the atoms are missing."""
+STARTING_SUM = 0.5
+"""Å: the sum of displacements over the primitive cell from which progress is paid; atoms put anywhere are beyond it."""
+
+NOTHING_WRITTEN = Baseline(
+    stage=Stage.NO_CIF, max_displacement=None, sum_displacement=STARTING_SUM, composition_difference=0
+)
+"""Where progress starts. The composition is in the prompt, so that nothing is paid for it."""
 
 
 class CifGeneration:

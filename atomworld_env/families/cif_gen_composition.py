@@ -11,6 +11,7 @@ from atomworld_env.families.cif_gen_prototypes import Prototype
 from atomworld_env.structures.contacts import CONTACT_FACTOR, covalent_radius, smallest_contact_ratio
 from atomworld_env.structures.crystal import Crystal
 from atomworld_env.structures.splits import SPLITS
+from rewards.same_crystal import SITE_TOLERANCE
 
 METALS = (
     "Li", "Na", "K", "Rb", "Cs", "Be", "Mg", "Ca", "Sr", "Ba", "Sc", "Y", "La", "Ce", "Nd", "Sm", "Gd", "Dy", "Er",
@@ -26,6 +27,9 @@ STRETCH = (0.92, 1.12)
 
 LENGTH_DECIMALS = 3
 FREE_DECIMALS = 4
+OFF_USUAL = 2 * SITE_TOLERANCE
+"""How far in Å some atom must be from where the middle of the range of u would put it, so that u must be read."""
+
 _MOST_DRAWS = 500
 
 Numbers = dict[str, float]
@@ -52,7 +56,7 @@ def draw(prototype: Prototype, split: str | None, rng: np.random.Generator) -> t
         split: train, validation or test; None for any.
 
     Raises:
-        NoCompositionError: if no draw is of the split with contacts that a crystal can have.
+        NoCompositionError: if no draw is of the split with contacts that a crystal can have and its own u.
     """
     for _ in range(_MOST_DRAWS):
         elements = _elements(prototype, rng)
@@ -60,9 +64,21 @@ def draw(prototype: Prototype, split: str | None, rng: np.random.Generator) -> t
         if split is not None and split_of(prototype, elements) != split:
             continue
         crystal = prototype.crystal(elements, **numbers)
+        if prototype.free is not None and off_usual(prototype, elements, numbers) <= OFF_USUAL:
+            continue
         if smallest_contact_ratio(crystal)[0] >= CONTACT_FACTOR:
             return elements, numbers, crystal
     raise NoCompositionError(f"no composition of {prototype.name} in split {split!r} in {_MOST_DRAWS} draws")
+
+
+def off_usual(prototype: Prototype, elements: Mapping[str, str], numbers: Numbers) -> float:
+    """Largest displacement in Å, mean shift taken off, from the crystal whose u is the middle of its range."""
+    low, high = prototype.free or (0.0, 0.0)
+    crystal = prototype.crystal(elements, **numbers)
+    usual = prototype.crystal(elements, **numbers | {"u": (low + high) / 2})
+    apart = crystal.frac - usual.frac
+    vectors = (apart - np.rint(apart)) @ crystal.matrix  # so near that it is the nearest image
+    return float(np.linalg.norm(vectors - vectors.mean(axis=0), axis=1).max())
 
 
 def _elements(prototype: Prototype, rng: np.random.Generator) -> dict[str, str]:

@@ -37,7 +37,7 @@ class Prototype:
         sites: rows ``x y z`` of each role; a coordinate is a sum of fractions and of ``u``.
         bond: roles and the two sites (as written) whose distance is the sum of radii, with the image of the second.
         axial: range of c/a, for a type with c.
-        free: range of the free coordinate, called u.
+        free: range of the free coordinate, called u; its middle is what most say of the type.
         says: what the name leaves open, with roles in braces.
     """
 
@@ -135,7 +135,7 @@ _TYPES = (
               {"A": "0 0 0", "X": "1/4 1/4 1/4"}, ("A", "X", "0 0 0", "1/4 1/4 1/4"), centring="F"),
     Prototype("wurtzite", "wurtzite (B4, ZnS type)", "hexagonal", {"A": "metal", "X": "anion"},
               {"A": "1/3 2/3 0, 2/3 1/3 1/2", "X": "1/3 2/3 u, 2/3 1/3 1/2+u"},
-              ("A", "X", "1/3 2/3 0", "1/3 2/3 u"), axial=(1.58, 1.68), free=(0.365, 0.385),
+              ("A", "X", "1/3 2/3 0", "1/3 2/3 u"), axial=(1.58, 1.68), free=(0.33, 0.42),
               says="With {A} at (1/3, 2/3, 0), {X} is at (1/3, 2/3, u)"),
     Prototype("nickel_arsenide", "nickel arsenide (B8_1, NiAs type)", "hexagonal", {"A": "metal", "X": "anion"},
               {"A": "0 0 0, 0 0 1/2", "X": "1/3 2/3 1/4, 2/3 1/3 3/4"}, ("A", "X", "0 0 0", "1/3 2/3 1/4"),
@@ -153,23 +153,23 @@ _TYPES = (
               {"X": "0 0 0", "A": "1/4 1/4 1/4, 3/4 3/4 3/4"}, ("A", "X", "1/4 1/4 1/4", "0 0 0"), centring="F"),
     Prototype("rutile", "rutile (C4, TiO2 type)", "tetragonal", {"A": "metal", "X": "anion"},
               {"A": "0 0 0, 1/2 1/2 1/2", "X": "u u 0, -u -u 0, 1/2+u 1/2-u 1/2, 1/2-u 1/2+u 1/2"},
-              ("A", "X", "0 0 0", "u u 0"), axial=(0.62, 0.70), free=(0.295, 0.315),
+              ("A", "X", "0 0 0", "u u 0"), axial=(0.62, 0.70), free=(0.285, 0.325),
               says="With {A} at (0, 0, 0), {X} is at (u, u, 0)"),
     Prototype("anatase", "anatase (C5, TiO2 type)", "tetragonal", {"A": "metal", "X": "anion"},
               {"A": "0 0 0, 0 1/2 1/4", "X": "0 0 u, 0 0 -u, 0 1/2 1/4+u, 0 1/2 1/4-u"},
-              ("A", "X", "0 0 0", "0 0 u"), centring="I", axial=(2.4, 2.6), free=(0.198, 0.218),
+              ("A", "X", "0 0 0", "0 0 u"), centring="I", axial=(2.4, 2.6), free=(0.192, 0.224),
               says="With {A} at (0, 0, 0), {X} is at (0, 0, u)"),
     Prototype("pyrite", "pyrite (C2, FeS2 type)", "cubic", {"A": "metal", "X": "anion"},
               {"A": "0 0 0, 0 1/2 1/2, 1/2 0 1/2, 1/2 1/2 0", "X": _PYRITE_X},
-              ("A", "X", "0 0 0", "1/2-u u-1/2 u"), free=(0.375, 0.395),
+              ("A", "X", "0 0 0", "1/2-u u-1/2 u"), free=(0.365, 0.405),
               says="With {A} at (0, 0, 0), {X} is at (u, u, u)"),
     Prototype("cadmium_iodide", "cadmium iodide (C6, CdI2 type, one layer in the cell)", "hexagonal",
               {"A": "metal", "X": "anion"}, {"A": "0 0 0", "X": "1/3 2/3 u, 2/3 1/3 -u"},
-              ("A", "X", "0 0 0", "1/3 -1/3 u"), axial=(1.5, 1.7), free=(0.23, 0.27),
+              ("A", "X", "0 0 0", "1/3 -1/3 u"), axial=(1.5, 1.7), free=(0.22, 0.28),
               says="With {A} at (0, 0, 0), {X} is at (1/3, 2/3, u)"),
     Prototype("molybdenite", "molybdenite (C7, 2H-MoS2 type)", "hexagonal", {"A": "metal", "X": "anion"},
               {"A": "1/3 2/3 1/4, 2/3 1/3 3/4", "X": "1/3 2/3 u, 2/3 1/3 1/2+u, 2/3 1/3 -u, 1/3 2/3 1/2-u"},
-              ("A", "X", "1/3 2/3 1/4", "2/3 1/3 1-u"), axial=(3.7, 4.0), free=(0.61, 0.63),
+              ("A", "X", "1/3 2/3 1/4", "2/3 1/3 1-u"), axial=(3.7, 4.0), free=(0.605, 0.635),
               says="With {A} at (1/3, 2/3, 1/4), {X} is at (1/3, 2/3, u)"),
     Prototype("cuprite", "cuprite (C3, Cu2O type)", "cubic", {"A": "metal", "X": "anion"},
               {"X": "0 0 0, 1/2 1/2 1/2", "A": "1/4 1/4 1/4, 3/4 3/4 1/4, 3/4 1/4 3/4, 1/4 3/4 3/4"},
@@ -188,7 +188,7 @@ _TYPES = (
     Prototype("spinel", "normal spinel (H1_1, MgAl2O4 type)", "cubic", {"A": "metal", "B": "metal", "X": "anion"},
               {"A": "1/8 1/8 1/8, 7/8 7/8 7/8", "B": "1/2 1/2 1/2, 1/2 1/4 1/4, 1/4 1/2 1/4, 1/4 1/4 1/2",
                "X": _SPINEL_X},
-              ("B", "X", "1/2 1/2 1/2", "3/4-u 3/4-u u"), centring="F", free=(0.255, 0.268),
+              ("B", "X", "1/2 1/2 1/2", "3/4-u 3/4-u u"), centring="F", free=(0.251, 0.272),
               says="With {A} at (1/8, 1/8, 1/8) and {B} at (1/2, 1/2, 1/2), {X} is at (u, u, u)"),
     Prototype("rhenium_trioxide", "rhenium trioxide (D0_9, ReO3 type)", "cubic", {"A": "metal", "X": "anion"},
               {"A": "0 0 0", "X": "1/2 0 0, 0 1/2 0, 0 0 1/2"}, ("A", "X", "0 0 0", "1/2 0 0")),

@@ -108,6 +108,21 @@ def test_the_middle_of_two_points_is_one_more() -> None:
     assert any(np.allclose(given[-1], middle) for middle in middles)
 
 
+def test_a_formula_unit_anywhere_earns_nothing_unless_it_is_right() -> None:
+    suite = audit_tasks(2, FAMILIES["cif_gen"].actions, seed=4, family="cif_gen")
+    audited = audit_suite(suite, schemes=BOTH, workers=0)
+    right = set()
+    for action in audited.actions:
+        tally = audited.tally("formula_unit_diagonal", action, "shaped")
+        assert tally.successes in (0, tally.answers)
+        if tally.successes:
+            right.add(action)
+        else:
+            assert tally.highest <= 0.1, action
+            assert tally.mean <= 0.06, action
+    assert right == {"generate_sc", "generate_cesium_chloride", "generate_cuau"}
+
+
 def test_the_command_audits_a_family(tmp_path: Path) -> None:
     report = tmp_path / "audit.md"
     status, output, _ = run(

@@ -16,18 +16,20 @@ from atomworld_env.errors import UsageError
 from atomworld_env.evaluation.run import evaluate
 from atomworld_env.families.action_names import GENERATIONS
 from atomworld_env.families.cif_gen import PREFIX, CifGeneration
-from atomworld_env.families.cif_gen_composition import ANIONS, KINDS, METALS, STRETCH, split_of
+from atomworld_env.families.cif_gen_composition import ANIONS, KINDS, METALS, OFF_USUAL, STRETCH, split_of
 from atomworld_env.families.cif_gen_prototypes import PROTOTYPES
 from atomworld_env.families.registry import FAMILIES
 from atomworld_env.policies.baselines import BASELINES, load_policy
 from atomworld_env.prompts.prompt import load_template
+from atomworld_env.structures.cif import write_cif
 from atomworld_env.structures.contacts import CONTACT_FACTOR, covalent_radius, smallest_contact_ratio
+from atomworld_env.structures.crystal import Crystal
 from atomworld_env.structures.splits import SPLITS
 from atomworld_env.tasks.suite import Suite, load_suite
 from atomworld_env.tasks.task import Task, dump_line, read_parquet, usable, write_parquet
 from rewards import SCHEMES, Stage, components, reward
 
-FINGERPRINT = "bc380b49901b67d5"
+FINGERPRINT = "88fb5189da7fb41a"
 TEMPLATE = load_template(default="cif_gen")
 
 # Space group, its setting in ase, and one site of each orbit, from the International Tables and not from the package.
@@ -241,20 +243,65 @@ def test_nothing_written_and_nearly_right_answers_earn_what_they_must(suite: Sui
     assert means["atom_nudged"] <= 0.5
 
 
-def test_the_composition_is_credited_where_the_lattice_is_right(suite: Suite) -> None:
-    task = next(task for task in suite.tasks if task.action == "generate_fluorite")
-    metal, anion = task.params["element_A"], task.params["element_X"]
+def test_the_composition_is_worth_nothing_and_the_places_up_to_045(suite: Suite) -> None:
     family = CifGeneration()
+    task = next(task for task in suite.tasks if task.action == "generate_fluorite")
+    crystal = task.target_crystal
 
-    def parts(text: str) -> dict[str, float]:
+    def parts(cell: tuple[float, ...], species: tuple[str, ...], frac: np.ndarray) -> dict[str, float]:
+        text = write_cif(Crystal(cell, species, frac))
         return components(family.verify(task, f"<cif>{text}</cif>", profile="strict"), "shaped", task.baseline)
 
-    half = parts(task.target.replace(f" {metal} ", " Xe "))
-    assert half["parse"] == 0.05
-    assert 0 < half["composition"] < 0.2
-    assert half["geometry"] == half["success"] == 0
-    none = parts(task.target.replace(f" {anion} ", " Xe ").replace(f" {metal} ", " Kr "))
-    assert none == {"parse": 0.05, "composition": 0.0, "geometry": 0.0, "success": 0.0}
+    nothing = {"parse": 0.05, "composition": 0.0, "geometry": 0.0, "success": 0.0}
+    one_element = tuple("Xe" if each == task.params["element_A"] else each for each in crystal.species)
+    assert parts(crystal.cell, one_element, crystal.frac) == nothing
+    unit = [task.params[f"element_{role}"] for role in "AXX"]
+    assert parts(crystal.cell, tuple(unit), np.arange(3)[:, None] / 3 * np.ones(3)) == nothing
+    credit = []
+    for size in (0.06, 0.1, 0.2):
+        # The metal of every primitive cell off in the same direction.
+        frac = crystal.frac.copy()
+        frac[[each == task.params["element_A"] for each in crystal.species]] += np.array([size / crystal.cell[0], 0, 0])
+        found = parts(crystal.cell, crystal.species, frac)
+        assert found["composition"] == found["success"] == 0
+        credit.append(found["geometry"])
+    assert 0.45 > credit[0] > credit[1] > credit[2] > 0
+
+
+def test_a_free_coordinate_must_be_read() -> None:
+    """The crystal with the middle of the range in its place is wrong, even at nearly twice the tolerance."""
+    family = CifGeneration(split="all")
+    wide = CifGeneration(split="all", tolerance=0.95 * OFF_USUAL)
+    with_free = [prototype for prototype in PROTOTYPES.values() if prototype.free is not None]
+    assert len(with_free) == 8
+    for prototype in with_free:
+        for seed in range(25):
+            task = family.sample(seed, f"{PREFIX}{prototype.name}")
+            params, (low, high) = task.params, prototype.free or (0, 0)
+            assert low <= params["u"] <= high
+            elements = {role: params[f"element_{role}"] for role in prototype.roles}
+            usual = prototype.crystal(elements, params["a"], params.get("c"), (low + high) / 2)
+            answer = f"<cif>{write_cif(usual, decimals=6)}</cif>"
+            for strictness in (family, wide):
+                assert strictness.verify(task, answer, profile="strict").stage is Stage.STRUCTURE_MISMATCH, task.prompt
+
+
+def test_the_coordinates_of_the_words_are_right_under_the_name_of_the_group(suite: Suite) -> None:
+    """Spinel in the origin that the prompt states, with a name that leaves the origin open and one that does not."""
+    task = next(task for task in suite.tasks if task.action == "generate_spinel")
+    a, u = task.params["a"], task.params["u"]
+    rows = [
+        f"{task.params[f'element_{role}']} {at:.4f} {at:.4f} {at:.4f}"
+        for role, at in (("A", 1 / 8), ("B", 1 / 2), ("X", u))
+    ]
+    tags = [f"_cell_length_{axis} {a}" for axis in "abc"]
+    tags += [f"_cell_angle_{angle} 90" for angle in ("alpha", "beta", "gamma")]
+    loop = ["loop_", *(f"_atom_site_{tag}" for tag in ("label", "fract_x", "fract_y", "fract_z")), *rows]
+    for name, right in (("F d -3 m", True), ("Fd-3m:2", True), ("F d -3 m Z", True), ("F d -3 m :1", False)):
+        text = "\n".join(["data_x", *tags, f"_symmetry_space_group_name_H-M '{name}'", *loop])
+        for engine in ("fast", "reference"):
+            found = CifGeneration(engine=engine).verify(task, f"<cif>{text}</cif>", profile="strict")
+            assert found.success_strict == right, (name, found.message)
 
 
 @pytest.mark.parametrize("policy", ["oracle", "constant_off", "echo"])

@@ -25,6 +25,7 @@ from rewards.space_group_settings import named_symmetry, with_operators, without
 ELEMENTS = {"A": "Mg", "B": "Ti", "X": "O"}
 HM, ALT, HALL = "_symmetry_space_group_name_H-M", "_space_group_name_H-M_alt", "_space_group_name_Hall"
 NUMBER, CODE = "_space_group_IT_number", "_space_group_IT_coordinate_system_code"
+SPGLIB = {each.hall_symbol: each for each in map(spglib.get_spacegroup_type, range(1, 531))}
 each_type = pytest.mark.parametrize("name", PROTOTYPES)
 
 
@@ -59,9 +60,7 @@ def asymmetric_units(crystal: Crystal) -> Iterator[Unit]:
     reference = gemmi.find_spacegroup_by_number(number)
     for setting in gemmi.spacegroup_table():
         if setting.number == number and setting.hm == reference.hm:
-            hall_number = next(
-                h for h in range(1, 531) if spglib.get_spacegroup_type(h).hall_symbol == setting.hall
-            )  # fmt: skip
+            hall_number = SPGLIB[setting.hall].hall_number
             found = spglib.get_symmetry_dataset(arrays, symprec=1e-3, hall_number=hall_number)
             frac = standard.frac_coords @ found.transformation_matrix.T + found.origin_shift
             chosen = [k for k in range(len(numbers)) if found.crystallographic_orbits[k] == k]
@@ -70,11 +69,7 @@ def asymmetric_units(crystal: Crystal) -> Iterator[Unit]:
 
 def ways_to_name(setting: gemmi.SpaceGroup) -> list[dict[str, str]]:
     hm, ext = setting.hm, setting.ext.strip("\0")
-    full = next(
-        spglib.get_spacegroup_type(h).international_full
-        for h in range(1, 531)
-        if spglib.get_spacegroup_type(h).hall_symbol == setting.hall
-    )
+    full = SPGLIB[setting.hall].international_full
     ways = [
         {HM: hm},
         {HM: hm.replace(" ", "")},
@@ -123,10 +118,9 @@ def test_both_engines_agree(name: str) -> None:
 
 
 @each_type
-@pytest.mark.parametrize("factor", [0.985, 1.015])
-def test_another_lattice_constant_is_wrong_in_every_setting(name: str, factor: float) -> None:
+def test_another_lattice_constant_is_wrong_in_every_setting(name: str) -> None:
     for setting, cell, species, frac in asymmetric_units(example(PROTOTYPES[name])):
-        scaled = (*(factor * length for length in cell[:3]), *cell[3:])
+        scaled = (*(1.015 * length for length in cell[:3]), *cell[3:])
         for symmetry in ways_to_name(setting):
             assert stage(cif(scaled, species, frac, symmetry), name) is Stage.STRUCTURE_MISMATCH
 
