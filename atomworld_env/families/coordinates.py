@@ -28,7 +28,7 @@ from rewards.limits import BoundExceededError
 from rewards.point_reading import FloatArray, UnreadablePoints, read_points
 from rewards.points import DEFAULT_TOLERANCE, closest_pair, compare_points, verify_points
 
-VERSION = "coordinates.1"
+VERSION = "coordinates.2"
 """Moves when the same seed gives other tasks."""
 
 POINT_COUNTS = (2, 16)
@@ -37,6 +37,10 @@ SHOWN_DECIMALS, TARGET_DECIMALS, BASELINE_DECIMALS = 2, 6, 8
 
 DISCRIMINATING_DISTANCE = 0.15
 """The unchanged input is at least this far from the target, where the number of points is the same."""
+
+STARTING_SUM = 0.5
+"""From where progress counts if a point is added: the points shown have no distance from the target then. That there is
+one point more stands in the instruction and earns nothing."""
 
 STREAM = 41
 """Keeps these draws apart from others with the same seed."""
@@ -179,8 +183,8 @@ def _well_posed(points: FloatArray, action: str, params: Params) -> tuple[FloatA
     return target, Baseline(
         stage=unchanged.stage,
         max_displacement=None if largest is None else round(largest, BASELINE_DECIMALS),
-        sum_displacement=None if total is None else round(total, BASELINE_DECIMALS),
-        composition_difference=unchanged.composition_difference,
+        sum_displacement=STARTING_SUM if total is None else round(total, BASELINE_DECIMALS),
+        composition_difference=0,
     )
 
 

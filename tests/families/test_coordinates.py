@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from atomworld_env.errors import UsageError
 from atomworld_env.evaluation.run import evaluate
-from atomworld_env.families.coordinates import Coordinates, point_list
+from atomworld_env.families.coordinates import STARTING_SUM, Coordinates, point_list
 from atomworld_env.families.point_operations import POINT_OPERATIONS
 from atomworld_env.families.registry import FAMILIES
 from atomworld_env.policies.baselines import load_policy
@@ -29,7 +29,7 @@ from atomworld_env.tasks.task import Task, dump_line, usable
 from rewards import SCHEMES, Stage, reward
 
 ENTRY = FAMILIES["coordinates"]
-FINGERPRINT = "16fa4cc718bb78bc"
+FINGERPRINT = "edd4be767b94a3a3"
 TEMPLATE = load_template(default="coordinates")
 
 Points = np.ndarray
@@ -195,7 +195,8 @@ def test_tasks_are_well_posed(suite: Suite) -> None:
         assert pdist(target).min() >= 0.5 - 2e-6
         if task.action == "point_insert_between":
             assert len(target) == len(before) + 1
-            assert task.baseline.composition_difference == 1
+            assert task.baseline.sum_displacement == STARTING_SUM
+            assert task.baseline.composition_difference == 0  # the number of points is told and earns nothing
             way = before[task.params["towards"]] - before[task.params["index"]]
             assert abs(np.linalg.norm(way) - 2 * task.params["distance"]) >= 0.3
         else:

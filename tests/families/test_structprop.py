@@ -33,7 +33,7 @@ from atomworld_env.tasks.suite import Suite, load_suite
 from atomworld_env.tasks.task import Task, dump_line, read_parquet, usable, write_parquet
 from rewards import Arrangement, Stage, reward
 
-FINGERPRINT = "0ada0382c0e0b536"
+FINGERPRINT = "21ced18de1441925"
 PROMPT = load_template(default="structprop")
 
 
