@@ -68,5 +68,7 @@ def check_reporters(config: Any) -> None:
 
 def _refuse(error: Exception) -> NoReturn:
     lines = str(error).strip().splitlines() or [type(error).__name__]
+    if "bf16" in lines[0] and "use_cpu" in lines[0]:  # a sentence of transformers
+        lines = ["there is no GPU here that computes in bfloat16; add --use_cpu (slow, for small models)"]
     print(f"error: {lines[0]}", file=sys.stderr)
     sys.exit(2)

@@ -56,6 +56,7 @@ def audit(
     from rewards import SCHEMES
 
     entry = family_named(family)
+    family = entry.name
     offered = [name for name in SCHEMES if name != "paper" or entry.has_paper]
     named = offered if schemes is None else schemes.split(",")
     chosen = tuple(dict.fromkeys(name.strip() for name in named if name.strip()))

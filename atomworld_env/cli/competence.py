@@ -40,8 +40,9 @@ def evaluate_competence(context: typer.Context) -> None:
     """`atomworld evaluate` on one of these suites: a line for each text, the table of the four measures."""
     from atomworld_env.competence.model import load_scoring_model, require_likelihoods
     from atomworld_env.competence.pairs import load_pairs
-    from atomworld_env.competence.run import refuse_started, run_competence
+    from atomworld_env.competence.run import run_competence
     from atomworld_env.competence.summary import competence_table
+    from atomworld_env.evaluation.manifest import refuse_started
 
     given = context.params
     require_likelihoods(given["policy"])

@@ -159,7 +159,7 @@ def evaluate(
         evaluate_competence(context)
         return
     from atomworld_env.evaluation.journal import FAILURES, failures_left
-    from atomworld_env.evaluation.manifest import read_manifest
+    from atomworld_env.evaluation.manifest import read_manifest, refuse_started
     from atomworld_env.evaluation.records import place
     from atomworld_env.evaluation.run import evaluate as run_policy
     from atomworld_env.evaluation.summary import summarise, summary_table
@@ -194,10 +194,11 @@ def evaluate(
         ),
         CommandOptions(command_timeout, tuple(command_env or ()), concurrency or 1),
     )
+    folder = writable_folder(out)
+    refuse_started(folder, resume=resume)
     chosen = policy_by_name(policy, options)
     if policy == SMALL_POLICY and prompt == "default":
         stderr.print(f"{policy} has only ever read --prompt short and the compact CIF style; it is lost with others")
-    folder = writable_folder(out)
     with progress_bar("loading the suite", 1, quiet=json) as advance:
         questions = load_suite(suite).restricted(None if actions is None else comma_separated(actions), per_action)
         advance(1, "loading the suite")

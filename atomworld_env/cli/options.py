@@ -52,6 +52,7 @@ def family_named(name: str) -> FamilyEntry:
     Raises:
         UsageError: if there is none.
     """
-    if name not in FAMILIES:
+    plain = name.replace("-", "_")  # suites are written with hyphens
+    if plain not in FAMILIES:
         raise UsageError(f"unknown family {name!r}; choose from {', '.join(FAMILIES)}")
-    return FAMILIES[name]
+    return FAMILIES[plain]

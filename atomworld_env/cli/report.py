@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from atomworld_env.cli.console import print_json, progress_bar, stdout, writable_folder
+from atomworld_env.cli.console import print_json, progress_bar, stderr, stdout, writable_folder
 from atomworld_env.cli.options import JsonOption
 
 EXAMPLES = """
@@ -43,11 +43,16 @@ def report(
     the profile of each model over its skills, too.
     """
     from atomworld_env.competence.stored import is_competence_run
-    from atomworld_env.evaluation.manifest import read_manifest
+    from atomworld_env.evaluation.manifest import MANIFEST, read_manifest
     from atomworld_env.report.page import require_report_extra
     from atomworld_env.report.write_report import write_report
 
     require_report_extra()
+    kept = [folder for folder in runs if (folder / MANIFEST).is_file()]
+    if kept and len(kept) < len(runs):
+        left = ", ".join(str(folder) for folder in runs if folder not in kept)
+        stderr.print(f"left out, no run: {left}", markup=False, highlight=False, soft_wrap=True)
+    runs = kept or runs
     configs = [read_manifest(folder)["config"] for folder in runs if not is_competence_run(folder)]
     attempts = sum(config["tasks"] * config["samples"] for config in configs)
     place = writable_folder(out or runs[0] / "report")

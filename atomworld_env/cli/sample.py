@@ -59,7 +59,7 @@ def sample(
     from atomworld_env.tasks.sampler_config import SamplerConfig
 
     entry = family_named(family)
-    if family == "edits":  # the name of a kind of task says which family it is of
+    if entry.name == "edits":  # the name of a kind of task says which family it is of
         entry = next((each for each in FAMILIES.values() if action in each.actions), entry)
     names = action_names(action, entry.name)
     template = load_template(prompt, default=entry.prompt)

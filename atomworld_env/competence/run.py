@@ -15,7 +15,7 @@ from atomworld_env.competence.pairs import Pair, fingerprint
 from atomworld_env.competence.stored import KIND, SCORES, CompetenceResult, is_competence_run, read_scores, result_of
 from atomworld_env.competence.token_scores import TextScore, Tokens, context_of, score_all, tokens_of
 from atomworld_env.errors import UsageError
-from atomworld_env.evaluation.manifest import MANIFEST
+from atomworld_env.evaluation.manifest import MANIFEST, refuse_started
 from atomworld_env.evaluation.records import append_line, drop_cut_line
 
 PACKAGES = ("atomworld-env", "numpy", "scipy", "torch", "transformers")
@@ -90,16 +90,6 @@ def _line(pair: Pair, index: int, true: bool, text: Tokens, score: TextScore | N
         missing = dict.fromkeys(TextScore.__dataclass_fields__)
         return place | missing | {"tokens": sum(text.scored), "changed_tokens": sum(text.changed)}
     return place | asdict(score)
-
-
-def refuse_started(folder: Path, *, resume: bool) -> None:
-    """Refuse a folder with a run in it, unless it is to be resumed; asked before a model is loaded, too.
-
-    Raises:
-        UsageError: if there is one.
-    """
-    if not resume and (folder / MANIFEST).exists():
-        raise UsageError(f"{folder} already holds a run; continue it with --resume or choose another --out")
 
 
 def _start_folder(folder: Path, config: dict[str, Any], *, resume: bool) -> None:

@@ -76,6 +76,16 @@ def _versions() -> dict[str, str]:
     return found
 
 
+def refuse_started(folder: Path, *, resume: bool) -> None:
+    """Refuse a folder with a run in it, unless it is to be resumed; asked before a model is loaded, too.
+
+    Raises:
+        UsageError: if there is one.
+    """
+    if not resume and (folder / MANIFEST).exists():
+        raise UsageError(f"{folder} already holds a run; continue it with --resume or choose another --out")
+
+
 def start_folder(folder: Path, config: RunConfig, template: PromptTemplate, *, resume: bool) -> None:
     """Write the manifest of a new run, or check that a resumed one is the same.
 
@@ -87,8 +97,7 @@ def start_folder(folder: Path, config: RunConfig, template: PromptTemplate, *, r
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
-            if not resume:
-                raise UsageError(f"{folder} already holds a run; continue it with --resume or choose another --out")
+            refuse_started(folder, resume=resume)
             _refuse_differences(path, wanted)
         else:
             partial = path.with_suffix(".partial")

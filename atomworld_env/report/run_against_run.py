@@ -46,6 +46,11 @@ def _against_first(members: Sequence[tuple[int, StoredRun]]) -> Iterator[Compari
         try:
             rows = tuple(compare_runs(first.records, run.records))
         except UsageError as error:
-            yield Comparison(before, after, (), f"not compared: {error}")
+            unfinished = [each for each in (first, run) if each.overall.unanswered]
+            words = "; ".join(
+                f"{each.overall.unanswered} questions of {each.label} have no answer" for each in unfinished
+            )
+            mend = f"{words}; go on with --resume" if unfinished else str(error)
+            yield Comparison(before, after, (), f"not compared: {mend}")
         else:
             yield Comparison(before, after, rows, "" if rows else "not compared: no answers")

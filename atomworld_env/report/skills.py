@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from atomworld_env.competence.published import CAVEAT, PUBLISHED_D
 from atomworld_env.competence.stored import CompetenceResult
@@ -38,7 +39,9 @@ class Profile:
         label: its name.
         model: its number on the page, which gives its colour and mark; None for a published model.
         rates: success under the strict profile by family.
+        unanswered: attempts without an answer and all attempts, by family.
         edits_paper: success on edits under the paper profile.
+        floor: what the unchanged input passes of these.
         competence: its run of chemical competence.
         published_d: d of the published competence test, for a published model.
         published_changes: right of ten band gaps and of ten bulk moduli, for a published model.
@@ -47,10 +50,17 @@ class Profile:
     label: str
     model: int | None
     rates: Mapping[str, Rate] = field(default_factory=dict)
+    unanswered: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     edits_paper: Rate | None = None
+    floor: Rate | None = None
     competence: CompetenceResult | None = None
     published_d: float | None = None
     published_changes: tuple[int, int] | None = None
+
+    def answered(self, family: str) -> bool:
+        """Whether there is any answer to tasks of the family."""
+        missing, asked = self.unanswered.get(family, (0, 1))
+        return missing < asked
 
     @property
     def d(self) -> float | None:
@@ -95,14 +105,19 @@ def _of_runs(runs: Sequence[StoredRun], competence: Sequence[CompetenceResult]) 
     """A profile for each model."""
     found: dict[int, Profile] = {}
     numbers: dict[tuple[str, int], int] = {}
+    names = {run.model: run.model_name for run in runs}
     for run in runs:
-        policy = str(run.config["policy"])
-        profile = found.get(run.model) or Profile(shortened(policy), run.model)
-        paper = run.overall.paper if run.family == "edits" and run.with_paper else profile.edits_paper
-        rates = {**profile.rates, run.family: run.overall.strict}
-        found[run.model] = replace(profile, rates=rates, edits_paper=paper)
-    for number, policy in {run.model: str(run.config["policy"]) for run in runs}.items():
-        numbers[policy, sum(name == policy for name, _ in numbers)] = number
+        alone = sum(name == run.model_name for name in names.values()) == 1
+        profile = found.get(run.model) or Profile(shortened(run.model_name) if alone else run.label, run.model)
+        known: dict[str, Any] = {
+            "rates": {**profile.rates, run.family: run.overall.strict},
+            "unanswered": {**profile.unanswered, run.family: (run.overall.unanswered, run.overall.attempts)},
+        }
+        if run.family == "edits" and run.with_paper:
+            known |= {"edits_paper": run.overall.paper, "floor": run.overall.floor}
+        found[run.model] = replace(profile, **known)
+    for number, name in names.items():
+        numbers[name, sum(other == name for other, _ in numbers)] = number
     seen: Counter[str] = Counter()
     for result in competence:
         number = numbers.setdefault((result.policy, seen[result.policy]), len(numbers))
@@ -133,7 +148,10 @@ def _charts(profiles: Sequence[Profile]) -> Iterator[Chart]:
     if len(asked) > 1:
         series = tuple(
             RateSeries(
-                profile.label, "run", profile.model, {SKILLS[name][0]: rate for name, rate in profile.rates.items()}
+                profile.label,
+                "run",
+                profile.model,
+                {SKILLS[name][0]: rate for name, rate in profile.rates.items() if profile.answered(name)},
             )
             for profile in profiles
             if profile.rates

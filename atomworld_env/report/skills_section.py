@@ -28,6 +28,7 @@ def skills_context(skills: Skills, runs: Sequence[StoredRun]) -> dict[str, Any]:
         "with_d": with_d,
         "rows": [_row(profile, families, with_changes) for profile in shown],
         "charts": [chart_card(chart) for chart in skills.charts],
+        "floors": [cell(profile.floor) for profile in mine if profile.floor is not None and profile.floor.of][:1],
         "legend": [_chip(profile) for profile in mine],
         "tables": [_table(SKILLS[name][0], table, runs) for name, table in skills.tables.items()],
         "competence": [
@@ -63,11 +64,22 @@ def _row(profile: Profile, families: list[str], with_changes: bool) -> dict[str,
     return {
         **_chip(profile),
         "paper": cell(profile.edits_paper),
-        "cells": [cell(profile.rates.get(name)) for name in families],
+        "cells": [_cell(profile, name) for name in families],
         "changes": "" if changes is None else f"{changes[0]} / {changes[1]} of 10",
         "d": "–" if profile.d is None else f"{profile.d:.2f}",
         "interval": "" if low_high is None else f"{low_high[0]:.2f} to {low_high[1]:.2f}",
     }
+
+
+def _cell(profile: Profile, family: str) -> dict[str, str]:
+    """A rate with what was not answered, which counts as not right; no rate where nothing was."""
+    shown = {**cell(profile.rates.get(family)), "missing": ""}
+    missing, asked = profile.unanswered.get(family, (0, 0))
+    if missing:
+        shown["missing"] = f"{missing} of {asked} unanswered"
+    if asked and missing == asked:
+        shown |= {"rate": "–", "interval": ""}
+    return shown
 
 
 def _table(title: str, table: SuccessTable, runs: Sequence[StoredRun]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,8 @@ class StoredRun:
         suite: its tasks, answered or not.
         failures: attempts without an answer, by the kind of their last failure.
         statistics: its figures.
-        model: number of its model on the page, from 0, which gives its colour and mark. Runs of one policy over
-            different families share it; a second run over the same family has another.
+        model: number of its model on the page, from 0, which gives its colour and mark. Runs of one model over
+            different families share it, with whatever settings; a second run over the same family has another.
     """
 
     label: str
@@ -49,6 +49,11 @@ class StoredRun:
     def family(self) -> str:
         """The family of its tasks."""
         return self.suite.family
+
+    @property
+    def model_name(self) -> str:
+        """Its policy without the settings of sampling."""
+        return _model_name(self.config)
 
     @property
     def overall(self) -> GroupStatistics:
@@ -86,9 +91,9 @@ def read_runs(folders: Sequence[Path]) -> list[StoredRun]:
     for k in order:
         label, folder, manifest, config = labels[k], folders[k], manifests[k], manifests[k]["config"]
         suite = suites[str(config["fingerprint"])]
-        policy = str(config["policy"])
-        model = models.setdefault((policy, seen[policy, suite.family]), len(models))
-        seen[policy, suite.family] += 1
+        name = _model_name(config)
+        model = models.setdefault((name, seen[name, suite.family]), len(models))
+        seen[name, suite.family] += 1
         # A run that was stopped before its first answer has a manifest and no line.
         records = stored_results(folder) if (folder / RESULTS).is_file() else []
         runs.append(
@@ -105,6 +110,13 @@ def read_runs(folders: Sequence[Path]) -> list[StoredRun]:
             )
         )
     return runs
+
+
+def _model_name(config: Mapping[str, Any]) -> str:
+    settings = config.get("settings") or {}
+    if settings.get("kind") and settings.get("model"):
+        return f"{settings['kind']}:{settings['model']}"
+    return str(config["policy"])
 
 
 def by_family(runs: Sequence[StoredRun]) -> dict[str, list[tuple[int, StoredRun]]]:

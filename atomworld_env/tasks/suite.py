@@ -234,8 +234,9 @@ def load_suite(name_or_path: str | Path, *, progress: Progress | None = None) ->
         path = path / "tasks.jsonl"
     if not path.is_file():
         raise UsageError(
-            f"no suite {name!r}: it is neither one of {', '.join([*RECIPES, *FAMILY_RECIPES])} nor a file of tasks; "
-            "make one with `atomworld generate`"
+            f"no suite {name!r}: it is neither one of {', '.join([*RECIPES, *FAMILY_RECIPES])} nor a file of tasks "
+            "(competence and competence-lengths are for `atomworld evaluate` with a local model); make one with "
+            "`atomworld generate`"
         )
     tasks = tuple((read_parquet if path.suffix == ".parquet" else read_jsonl)(path))
     if not tasks:

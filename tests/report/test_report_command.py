@@ -58,7 +58,14 @@ def test_runs_over_other_tasks_are_shown_but_not_compared(
     assert "The runs are over different tasks" in page
 
 
-def test_a_folder_without_a_run_is_named_in_one_line(run_folders: dict[str, Path], tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"holds no run .*make one with `atomworld evaluate`"):
-        report(run_folders["oracle"], tmp_path, "--out", tmp_path / "out")
+        report(tmp_path, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_without_a_run_beside_runs_is_left_out(run_folders: dict[str, Path], tmp_path: Path) -> None:
+    words = ["report", run_folders["oracle"], tmp_path, "--out", tmp_path / "out", "--no-answers"]
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert f"left out, no run: {tmp_path}" in done.stderr
+    assert (tmp_path / "out" / "report.html").is_file()

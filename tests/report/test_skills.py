@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import re
+import shutil
 from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from atomworld_env.cli.app import app
 from atomworld_env.competence.published import PUBLISHED_D
 from atomworld_env.competence.stored import read_competence
 from atomworld_env.evaluation.published_results import published_results
+from atomworld_env.report.chart_kinds import RateChart
 from atomworld_env.report.published import published_models
 from atomworld_env.report.skills import SKILLS, skills_of
 from atomworld_env.report.stored_run import read_runs
@@ -132,3 +134,40 @@ def test_a_report_of_all_skills_compares_within_each_family(
         assert written.runs[each.before].family == written.runs[each.after].family
     statistics = json.loads((tmp_path / "statistics.json").read_text(encoding="utf-8"))
     assert {pair["before"].split(" ")[0] for pair in statistics["paired"]} == {"oracle"}
+
+
+def test_settings_of_sampling_make_no_other_model(
+    skill_folders: Folders, competence_run: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folders = []
+    for family, name in (("coordinates", "hf:some/model temperature=0.7"), ("cif_gen", "hf:some/model")):
+        folder = tmp_path / family
+        shutil.copytree(skill_folders["noop", family], folder)
+        manifest = json.loads((folder / "manifest.json").read_text())
+        manifest["config"] |= {"policy": name, "settings": {"kind": "hf", "model": "some/model"}}
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        folders.append(folder)
+    skills = skills_of(read_runs(folders), [read_competence(competence_run("hf:some/model"))], [])
+    assert skills is not None
+    (mine,) = [profile for profile in skills.profiles if profile.model is not None]
+    assert mine.label == "hf:some/model"
+    assert set(mine.rates) == {"coordinates", "cif_gen"}
+    assert mine.competence is not None
+
+
+def test_what_was_not_answered_is_said_beside_the_rate(skill_folders: Folders, tmp_path: Path) -> None:
+    folders = []
+    for kept, family in ((0, "cif_gen"), (2, "coordinates")):
+        folder = tmp_path / family
+        shutil.copytree(skill_folders["oracle", family], folder)
+        lines = (folder / "results.jsonl").read_text().splitlines(keepends=True)
+        (folder / "results.jsonl").write_text("".join(lines[:kept]))
+        folders.append(folder)
+    page = write_report(folders, tmp_path / "report", with_answers=False).page.read_text(encoding="utf-8")
+    assert "6 of 6 unanswered" in page
+    assert "4 of 6 unanswered" in page
+    skills = skills_of(read_runs(folders), [], [])
+    assert skills is not None
+    assert not skills.profiles[0].answered("cif_gen")
+    (chart,) = [chart for chart in skills.charts if isinstance(chart, RateChart)]
+    assert set(chart.series[0].rates) == {"coordinates"}
