@@ -13,6 +13,7 @@ from atomworld_env.evaluation.asked import AskedTask, asked_tasks
 from atomworld_env.evaluation.intervals import Rate
 from atomworld_env.evaluation.records import Record
 from atomworld_env.evaluation.statistics import success
+from atomworld_env.families.registry import EDITS
 
 if TYPE_CHECKING:
     from atomworld_env.tasks.task import Task
@@ -107,26 +108,32 @@ def _row(action: str, tasks: Sequence[AskedTask]) -> SummaryRow:
 
 
 def summary_table(title: str, rows: Sequence[SummaryRow]) -> Table:
-    """One run as a table for the terminal."""
-    table = Table(title=title, title_justify="left", caption=CAPTION, caption_justify="left")
-    table.add_column("edit", no_wrap=True)
-    for heading in ("n", "strict", "orth.", "oblique", "paper", "reward"):
+    """One run as a table for the terminal; cells and the paper profile only where there are any."""
+    with_cells = any(row.strict_orthogonal.of or row.strict_oblique.of for row in rows)
+    with_paper = any(row.paper.of for row in rows)
+    headings = [
+        "n",
+        "strict",
+        *(["orth.", "oblique"] if with_cells else []),
+        *(["paper"] if with_paper else []),
+        "reward",
+    ]
+    table = Table(title=title, title_justify="left", caption_justify="left")
+    table.add_column(_kind([row.action for row in rows]), no_wrap=True)
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         if row.action == "all":
             table.add_section()
-        paper = str(row.paper) if row.paper.of in (0, row.strict.of) else f"{row.paper} of {row.paper.of}"
-        table.add_row(
-            row.action,
-            str(row.strict.of),
-            str(row.strict),
-            str(row.strict_orthogonal),
-            str(row.strict_oblique),
-            paper,
-            f"{row.reward:.3f}",
-        )
+        cells = [str(row.strict_orthogonal), str(row.strict_oblique)] if with_cells else []
+        if with_paper:
+            cells.append(str(row.paper) if row.paper.of in (0, row.strict.of) else f"{row.paper} of {row.paper.of}")
+        table.add_row(row.action, str(row.strict.of), str(row.strict), *cells, f"{row.reward:.3f}")
     undecided, unanswered = rows[-1].undecided, rows[-1].unanswered
-    table.caption = CAPTION
+    table.caption = "n attempts. Right under the strict profile" + (
+        ": all, on orthogonal cells (orth.), on oblique cells" if with_cells else ""
+    )
+    table.caption += f"{'; right under the paper profile' if with_paper else ''}; mean reward."
     if undecided:
         table.caption += f" {undecided} answers ended without a verdict (timeout or lost worker)."
     if unanswered:
@@ -134,10 +141,13 @@ def summary_table(title: str, rows: Sequence[SummaryRow]) -> Table:
     return table
 
 
-CAPTION = (
-    "n attempts. Right under the strict profile: all, on orthogonal cells (orth.), on oblique cells; right under the "
-    "paper profile; mean reward."
-)
+def _kind(actions: Sequence[str]) -> str:
+    """What the rows are: edits, or kinds of task of another family."""
+    return "edit" if set(actions) <= {*EDITS, "all"} else "kind of task"
+
+
+MOST_COLUMNS = 12
+"""Kinds of task next to each other; with more, each has a row."""
 
 
 def comparison_tables(runs: Mapping[str, Sequence[SummaryRow]], *, columns: int | None = None) -> list[Table]:
@@ -155,8 +165,12 @@ def comparison_tables(runs: Mapping[str, Sequence[SummaryRow]], *, columns: int 
     actions = list(dict.fromkeys(row.action for rows in runs.values() for row in rows))
     # "all" stands last, also where the runs have different edits.
     actions = [action for action in actions if action != "all"] + ["all"]
+    if columns is None and len(actions) > MOST_COLUMNS:
+        columns = MOST_COLUMNS // 2
     tables = []
     for title, share in shares.items():
+        if not any(share(row).of for rows in runs.values() for row in rows):
+            continue
         cells = {name: {row.action: _percent(share(row)) for row in rows} for name, rows in runs.items()}
         if columns is None:
             lines = [[name, *(of_action.get(action, "–") for action in actions)] for name, of_action in cells.items()]
@@ -165,7 +179,7 @@ def comparison_tables(runs: Mapping[str, Sequence[SummaryRow]], *, columns: int 
         names = list(cells)
         for chunk in (names[k : k + columns] for k in range(0, len(names), columns)):
             lines = [[action, *(cells[name].get(action, "–") for name in chunk)] for action in actions]
-            tables.append(_table(title, "edit", [name.replace("_", "\n") for name in chunk], lines))
+            tables.append(_table(title, _kind(actions), [name.replace("_", "\n") for name in chunk], lines))
     return tables
 
 
