@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
+from atomworld_env.evaluation.manifest import MANIFEST
 from atomworld_env.evaluation.paired import PairedRow
 from atomworld_env.report.cells import cell, chart_card, percent
 from atomworld_env.report.chart_kinds import Chart
 from atomworld_env.report.page import Section
 from atomworld_env.report.palette import run_style
 from atomworld_env.report.run_against_run import Comparison
-from atomworld_env.report.skills import Skills
+from atomworld_env.report.skills import SKILLS, Skills
 from atomworld_env.report.skills_section import skills_context
 from atomworld_env.report.stored_run import StoredRun, same_tasks
 from atomworld_env.report.success_table import ALL, SuccessTable
@@ -40,15 +42,16 @@ def report_sections(
     if tables:
         sections.append(Section("success", "Success by edit", _success(runs, tables)))
     if charts:
-        sections.append(Section("figures", "Figures", _figures(runs, charts)))
+        shown = [run for run in runs if run.family == runs[0].family]
+        title = "Figures" if len(shown) == len(runs) else f"Figures: {SKILLS[runs[0].family][0]}"
+        sections.append(Section("figures", title, _figures(shown, charts)))
     if compared:
         sections.append(Section("paired", "Run against run", _paired(runs, compared)))
     if any(run.statistics.usage.completion_tokens is not None or _waited(run) for run in runs):
         sections.append(Section("usage", "Tokens, time, cost", {"runs": _chips(runs), "rows": _usage(runs)}))
     if with_answers and runs:
         sections.append(Section("answers", "Single answers", {"runs": _chips(runs)}))
-    if runs:
-        sections.append(Section("provenance", "How the runs were made", _provenance(runs)))
+    sections.append(Section("provenance", "How the runs were made", _provenance(runs, skills)))
     return sections
 
 
@@ -189,8 +192,8 @@ def _whole(number: float | None) -> str:
     return "–" if number is None else f"{number:,.0f}".replace(",", "\u202f")
 
 
-def _provenance(runs: Sequence[StoredRun]) -> dict[str, Any]:
-    shown = []
+def _provenance(runs: Sequence[StoredRun], skills: Skills | None) -> dict[str, Any]:
+    shown: list[dict[str, Any]] = []
     for chip, run in zip(_chips(runs), runs, strict=True):
         settings = run.config.get("settings") or {}
         plain = {key: value for key, value in run.config.items() if key != "settings"}
@@ -202,6 +205,21 @@ def _provenance(runs: Sequence[StoredRun]) -> dict[str, Any]:
                 "versions": list(run.versions.items()),
             }
         )
+    for profile in skills.profiles if skills is not None else ():
+        if profile.competence is not None:
+            manifest = json.loads((profile.competence.folder / MANIFEST).read_text(encoding="utf-8"))
+            config = manifest["config"]
+            style = run_style(profile.model or 0)
+            shown.append(
+                {
+                    "label": f"{profile.label}, competence",
+                    "glyph": style.glyph,
+                    "colour": style.colour,
+                    "config": [(key, _value(value)) for key, value in config.items() if key != "settings"],
+                    "settings": [(str(key), _value(value)) for key, value in (config.get("settings") or {}).items()],
+                    "versions": list((manifest.get("versions") or {}).items()),
+                }
+            )
     return {"runs": shown}
 
 
