@@ -2,6 +2,10 @@
 
     python -m atomworld_env.families.build_structprop --property bulk_modulus --split test --each 52 --out FILE
     python -m atomworld_env.families.build_structprop --merge FILE FILE ...
+    python -m atomworld_env.families.build_structprop --merge FILE FILE ... --suite runs/more-moduli
+
+The last writes a suite of your own, for `atomworld evaluate` or `training.grpo`: as many tasks as you have time for,
+with another --seed on other crystals.
 
 Takes the extra `mlip` (for gaps also `dft`) and tens of minutes on one core. With ATOMWORLD_PROPERTY_CACHE set to a
 folder, a second run goes on where the first was stopped.
@@ -18,6 +22,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +35,15 @@ from atomworld_env.families.structprop_candidates import (
     small_crystals,
     substituted,
 )
-from atomworld_env.families.structprop_records import STORED_FILE
+from atomworld_env.families.structprop_records import STORED_FILE, tasks_of_records
 from atomworld_env.properties.by_name import NOISE, PACKAGED, UNITS, oracle_of
 from atomworld_env.properties.cache import CachedOracle
 from atomworld_env.properties.oracle import Noise, PropertyValue
 from atomworld_env.structures.cif import write_cif
 from atomworld_env.structures.crystal import Crystal
 from atomworld_env.structures.splits import SPLITS
+from atomworld_env.tasks.suite import Suite
+from atomworld_env.tasks.task import usable
 
 DISPLACEMENTS = {"bulk_modulus": (0.1, 0.15, 0.15, 0.2), "band_gap": (0.1, 0.15)}
 """Å, standard deviations of each coordinate, one trial after the other."""
@@ -123,6 +130,19 @@ def merge(paths: Sequence[Path], out: Path) -> int:
     return len(lines)
 
 
+def write_suite(paths: Sequence[Path], folder: Path) -> int:
+    """Write files of records as a suite into a folder; returns the number of tasks.
+
+    Raises:
+        ValueError: if a task cannot be used; KeyError or TypeError if a record is not complete.
+    """
+    lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+    tasks = [replace(task, suite=folder.name) for task in tasks_of_records([json.loads(line) for line in lines])]
+    distinct = tuple({task.task_id: usable(task) for task in tasks}.values())
+    Suite(folder.name, distinct).write(folder)
+    return len(distinct)
+
+
 def main() -> None:
     """Write the records of one property and split as JSON Lines, or merge such files into the one that ships."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -131,8 +151,12 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=52, help="solutions of either direction")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--merge", type=Path, nargs="+", help="files of records, merged instead of making any")
+    parser.add_argument("--suite", type=Path, help="folder: with --merge, a suite is written there, and nothing else")
     parser.add_argument("--out", type=Path, default=STORED_FILE)
     arguments = parser.parse_args()
+    if arguments.merge and arguments.suite:
+        print(f"{write_suite(arguments.merge, arguments.suite)} tasks in {arguments.suite}")
+        return
     if arguments.merge:
         print(f"{merge(arguments.merge, arguments.out)} records in {arguments.out}")
         return

@@ -64,28 +64,37 @@ def stored_tasks(split: str | None) -> Mapping[str, Sequence[Task]]:
     Raises:
         UsageError: if the file of the records is missing or broken.
     """
-    versions, records = _stored()
     found: dict[str, list[Task]] = {action: [] for action in PROPERTY_CHANGES}
-    for record in records:
-        if split is None or record["split"] == split:
-            for direction in record["solutions"]:
-                task = _task(record, direction, versions[record["split"]])
-                found[task.action].append(task)
+    for task in tasks_of_records(_stored()):
+        if split is None or task.split == split:
+            found[task.action].append(task)
     return {action: tuple(tasks) for action, tasks in found.items()}
 
 
+def tasks_of_records(records: Sequence[Mapping[str, Any]]) -> list[Task]:
+    """A task for each solution of records as `build_structprop` makes them.
+
+    The version of a task is of all records of its split; those of other splits do not move it.
+
+    Raises:
+        KeyError, TypeError: if a record is not complete.
+    """
+    lines: dict[str, list[bytes]] = {}
+    for record in records:
+        lines.setdefault(record["split"], []).append(json.dumps(record, sort_keys=True).encode())
+    versions = {split: f"{GENERATOR_VERSION}+{version_of(each)}" for split, each in lines.items()}
+    return [
+        _task(record, direction, versions[record["split"]]) for record in records for direction in record["solutions"]
+    ]
+
+
 @cache
-def _stored() -> tuple[Mapping[str, str], list[dict[str, Any]]]:
-    """The version of each split, which records of other splits do not move, and the records of all."""
+def _stored() -> list[dict[str, Any]]:
     try:
-        records = [json.loads(line) for line in gzip.decompress(STORED_FILE.read_bytes()).splitlines()]
-        lines: dict[str, list[bytes]] = {}
-        for record in records:
-            lines.setdefault(record["split"], []).append(json.dumps(record, sort_keys=True).encode())
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        return [json.loads(line) for line in gzip.decompress(STORED_FILE.read_bytes()).splitlines()]
+    except (OSError, EOFError, ValueError) as error:
         mend = "make it with `python -m atomworld_env.families.build_structprop`"
         raise UsageError(f"{STORED_FILE} holds no records ({error}); {mend}") from None
-    return {split: f"{GENERATOR_VERSION}+{version_of(each)}" for split, each in lines.items()}, records
 
 
 def _task(record: Mapping[str, Any], direction: str, version: str) -> Task:

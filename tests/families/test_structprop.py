@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 import time
@@ -17,6 +18,7 @@ from atomworld_env.errors import UsageError
 from atomworld_env.evaluation.run import evaluate
 from atomworld_env.families import structprop
 from atomworld_env.families.action_names import PROPERTY_CHANGES
+from atomworld_env.families.build_structprop import write_suite
 from atomworld_env.families.structprop import PropertyChange, refuse_without_oracle
 from atomworld_env.families.structprop_records import STORED_FILE, parts_of, stored_tasks
 from atomworld_env.policies.baselines import BASELINES, load_policy
@@ -379,3 +381,19 @@ class TestLive:
         found = PACKAGED["bulk_modulus"].evaluate(crystal)
         assert (found.value is None) == (found.failure is not None)
         assert found.failure in (None, Failure.CRYSTAL, Failure.TIMEOUT)
+
+
+def test_records_of_ones_own_make_a_suite(tmp_path: Path) -> None:
+    records = [json.loads(line) for line in gzip.decompress(STORED_FILE.read_bytes()).splitlines()]
+    chosen = [record for record in records if record["split"] == "train"][:3]
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    paths[0].write_text("".join(json.dumps(record) + "\n" for record in chosen[:2]))
+    paths[1].write_text("".join(json.dumps(record) + "\n" for record in chosen[1:]))  # one of them twice
+    number = write_suite(paths, tmp_path / "more")
+    made = load_suite(tmp_path / "more")
+    assert len(made.tasks) == number == sum(len(record["solutions"]) for record in chosen)
+    assert made.family == "structprop"
+    shipped = {task.prompt for tasks in stored_tasks("train").values() for task in tasks}
+    assert {task.prompt for task in made.tasks} <= shipped
+    for task in made.tasks:
+        assert load_policy("oracle").answer(task).count("<cif>") == 1
