@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ from atomworld_env.competence.pairs import Pair, fingerprint
 from atomworld_env.competence.stored import KIND, SCORES, CompetenceResult, is_competence_run, read_scores, result_of
 from atomworld_env.competence.token_scores import TextScore, Tokens, context_of, score_all, tokens_of
 from atomworld_env.errors import UsageError
-from atomworld_env.evaluation.manifest import MANIFEST, refuse_started
+from atomworld_env.evaluation.manifest import MANIFEST, begin, versions_of
 from atomworld_env.evaluation.records import append_line, drop_cut_line
 
 PACKAGES = ("atomworld-env", "numpy", "scipy", "torch", "transformers")
@@ -53,7 +51,9 @@ def run_competence(
         "pairs": len(pairs),
     }
     texts = {(index, true): _tokens(model, pair, true) for index, pair in enumerate(pairs) for true in (True, False)}
-    _start_folder(folder, config, resume=resume)
+    # Through JSON, so that a stored one compares equal.
+    wanted = json.loads(json.dumps({"config": config, "versions": versions_of(PACKAGES)}))
+    begin(folder, wanted, resume=resume, read=_read)
     path = folder / SCORES
     drop_cut_line(path)
     done = {(line["index"], line["true"]) for line in read_scores(folder)}
@@ -92,41 +92,8 @@ def _line(pair: Pair, index: int, true: bool, text: Tokens, score: TextScore | N
     return place | asdict(score)
 
 
-def _start_folder(folder: Path, config: dict[str, Any], *, resume: bool) -> None:
-    """Write the manifest of a new run, or check that a resumed one is the same."""
-    # Through JSON, so that a stored one compares equal.
-    wanted = json.loads(json.dumps({"config": config, "versions": _versions()}))
-    path = folder / MANIFEST
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            partial = path.with_suffix(".partial")
-            partial.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
-            partial.replace(path)
-            return
-        refuse_started(folder, resume=resume)
-        if not is_competence_run(folder):
-            raise UsageError(f"{folder} holds a run of another kind; choose another --out")
-        stored = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot write to {folder}: {error.strerror}; choose another --out") from None
-    differences = [
-        f"{key} was {stored.get(part, {}).get(key)!r}, is {value!r}"
-        for part in ("config", "versions")
-        for key, value in wanted[part].items()
-        if stored.get(part, {}).get(key) != value
-    ]
-    if differences:
-        raise UsageError(
-            f"{folder} was started differently: {'; '.join(differences)}; use the same settings or another --out"
-        )
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+def _read(folder: Path) -> dict[str, Any]:
+    if not is_competence_run(folder):
+        raise UsageError(f"{folder} holds a run of another kind; choose another --out")
+    manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    return manifest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -61,14 +62,15 @@ def manifest_of(config: RunConfig, template: PromptTemplate) -> dict[str, Any]:
     """The configuration with the versions it runs on and the prompt's template in full."""
     # Through JSON, so that a stored one compares equal: tuples are lists there.
     stored: dict[str, Any] = json.loads(
-        json.dumps({"config": asdict(config), "versions": _versions(), "prompt": asdict(template)})
+        json.dumps({"config": asdict(config), "versions": versions_of(VERDICT_PACKAGES), "prompt": asdict(template)})
     )
     return stored
 
 
-def _versions() -> dict[str, str]:
+def versions_of(packages: Sequence[str]) -> dict[str, str]:
+    """The versions of Python and of these packages."""
     found = {"python": platform.python_version()}
-    for package in VERDICT_PACKAGES:
+    for package in packages:
         try:
             found[package] = version(package)
         except PackageNotFoundError:  # run from a checkout that is not installed
@@ -92,13 +94,25 @@ def start_folder(folder: Path, config: RunConfig, template: PromptTemplate, *, r
     Raises:
         UsageError: if the folder holds another run, or cannot be written.
     """
+    begin(folder, manifest_of(config, template), resume=resume, read=read_manifest)
+
+
+def begin(folder: Path, wanted: dict[str, Any], *, resume: bool, read: Callable[[Path], dict[str, Any]]) -> None:
+    """Write a manifest into a folder, or check that the one in it says the same.
+
+    Args:
+        wanted: `config`, `versions` and whatever else is kept, plain JSON values.
+        read: gives the manifest of a folder, and refuses that of a run of another kind.
+
+    Raises:
+        UsageError: if the folder holds another run, or cannot be written.
+    """
     path = folder / MANIFEST
-    wanted = manifest_of(config, template)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
             refuse_started(folder, resume=resume)
-            _refuse_differences(path, wanted)
+            _refuse_differences(folder, read(folder), wanted)
         else:
             partial = path.with_suffix(".partial")
             partial.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
@@ -128,8 +142,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _refuse_differences(path: Path, wanted: dict[str, Any]) -> None:
-    stored = read_manifest(path.parent)
+def _refuse_differences(folder: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
     differences = [
         f"{key} was {stored.get(part, {}).get(key)!r}, is {value!r}"
         for part in ("config", "versions")
@@ -138,5 +151,5 @@ def _refuse_differences(path: Path, wanted: dict[str, Any]) -> None:
     ]
     if differences:
         raise UsageError(
-            f"{path.parent} was started differently: {'; '.join(differences)}; use the same settings or another --out"
+            f"{folder} was started differently: {'; '.join(differences)}; use the same settings or another --out"
         )

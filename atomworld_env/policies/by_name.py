@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from atomworld_env import programs
 from atomworld_env.errors import UsageError
 from atomworld_env.policies import command, local_model, openai_server, vllm_model
 from atomworld_env.policies.baselines import BASELINES, load_policy
@@ -66,7 +67,7 @@ def policy_by_name(name: str, options: PolicyOptions | None = None) -> AnyPolicy
         return vllm_model.load_vllm_model(name, decoding, options.vllm_options)
     if name.startswith(openai_server.PREFIX):
         return openai_server.load_served_model(name, decoding, options.server)
-    if name.startswith(command.PREFIX):
+    if name.startswith(programs.PREFIX):
         return command.load_command(name, decoding.seed, options.command)
     if name not in BASELINES:
         raise UsageError(f"unknown policy {name!r}; choose from {', '.join((*BASELINES, *MODEL_POLICIES))}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shlex
-import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -19,8 +17,7 @@ from atomworld_env.errors import UsageError
 from atomworld_env.policies.agent_folder import INSTRUCTION, RESULT, STRUCTURE, AgentFolder, agent_folder, answer_of
 from atomworld_env.policies.asking import Ask, ask_all
 from atomworld_env.policies.policy import Failure, FailureKind, Question, Reply
-
-PREFIX = "command:"
+from atomworld_env.programs import program_of
 
 SUPERVISOR = Path(__file__).with_name("agent_supervisor.py")
 
@@ -134,30 +131,13 @@ class AgentCommand:
 def load_command(name: str, seed: int, options: CommandOptions) -> AgentCommand:
     """The agent of ``command:"PROGRAM ARGUMENTS"``; nothing is run yet.
 
-    The program runs in another folder, so a word that names a file of the working directory becomes a whole path.
-
     Raises:
         UsageError: if the program is not found, or this system has no process groups.
     """
-    if os.name != "posix":
-        raise UsageError("command: needs Linux or macOS; run it in WSL or a container")
-    try:
-        words = shlex.split(name.removeprefix(PREFIX))
-    except ValueError as error:
-        raise UsageError(f"cannot read {name!r}: {error}; quote it as in a shell") from None
-    if not words:
-        raise UsageError('command: needs a program; write command:"PROGRAM ARGUMENTS"')
-    program = shutil.which(words[0])
-    if program is None:
-        raise UsageError(f"the program {words[0]!r} is not found or not executable; give its path or chmod +x it")
+    program = program_of(name, kept=(STRUCTURE, INSTRUCTION, RESULT))
     missing = [variable for variable in options.environment if variable not in os.environ]
     if missing:
         raise UsageError(
             f"the environment has no variable {missing[0]}; set it or leave out --command-env {missing[0]}"
         )
-    return AgentCommand(name, (str(Path(program).absolute()), *map(_whole_path, words[1:])), seed, options)
-
-
-def _whole_path(word: str) -> str:
-    own = word in (STRUCTURE, INSTRUCTION, RESULT)
-    return str(Path(word).absolute()) if not own and not word.startswith("-") and Path(word).is_file() else word
+    return AgentCommand(name, program, seed, options)

@@ -9,9 +9,10 @@ from importlib.util import find_spec
 from types import MappingProxyType
 
 from atomworld_env.errors import UsageError
+from atomworld_env.programs import PREFIX, program_of
 from atomworld_env.properties import chgnet_relaxation, dft_gap
 from atomworld_env.properties.cache import CachedOracle
-from atomworld_env.properties.command_oracle import PREFIX, CommandOracle, command_of
+from atomworld_env.properties.command_oracle import CommandOracle
 from atomworld_env.properties.isolation import Isolated
 from atomworld_env.properties.oracle import CostClass, Failure, Noise, PropertyOracle, PropertyValue
 from rewards import Arrangement
@@ -128,5 +129,5 @@ def _oracle(property_name: str, name: str) -> PropertyOracle:
     if name == DEFAULT:
         return PACKAGED[property_name]
     if name.startswith(PREFIX):
-        return CommandOracle(property_name, UNITS[property_name], command_of(name), NOISE[property_name])
+        return CommandOracle(property_name, UNITS[property_name], program_of(name), NOISE[property_name])
     raise UsageError(f'unknown oracle {name!r}; choose {DEFAULT} or {PREFIX}"PROGRAM ARGUMENTS"')

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -15,13 +13,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from atomworld_env.errors import UsageError
 from atomworld_env.properties.oracle import CostClass, Failure, Noise, PropertyValue
 from atomworld_env.structures.cif import write_cif
 from atomworld_env.structures.crystal import TARGET_DECIMALS, Crystal
 from rewards import Arrangement
 
-PREFIX = "command:"
 PASSED = ("PATH", "LANG", "LC_ALL", "TZ")
 """What the program sees of the environment, beside its own HOME and TMPDIR."""
 MOST_PRINTED = 64_000
@@ -105,24 +101,3 @@ class CommandOracle:
 
     def _failed(self, failure: Failure, message: str) -> PropertyValue:
         return PropertyValue(None, self.unit, failure=failure, message=message)
-
-
-def command_of(name: str) -> tuple[str, ...]:
-    """Program and arguments of ``command:"PROGRAM ARGUMENTS"``; words that name files become whole paths.
-
-    Raises:
-        UsageError: if there is no such program, or this system has no process groups.
-    """
-    if os.name != "posix":
-        raise UsageError("command: needs Linux or macOS; run it in WSL or a container")
-    try:
-        words = shlex.split(name.removeprefix(PREFIX))
-    except ValueError as error:
-        raise UsageError(f"cannot read {name!r}: {error}; quote it as in a shell") from None
-    if not words:
-        raise UsageError('command: needs a program; write command:"PROGRAM ARGUMENTS"')
-    program = shutil.which(words[0])
-    if program is None:
-        raise UsageError(f"the program {words[0]!r} is not found or not executable; give its path or chmod +x it")
-    whole = [str(Path(word).absolute()) if Path(word).is_file() else word for word in words[1:]]
-    return (str(Path(program).absolute()), *whole)

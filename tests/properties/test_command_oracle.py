@@ -11,8 +11,9 @@ import psutil
 import pytest
 
 from atomworld_env.errors import UsageError
+from atomworld_env.programs import program_of
 from atomworld_env.properties.by_name import UNITS, oracle_of
-from atomworld_env.properties.command_oracle import CommandOracle, command_of
+from atomworld_env.properties.command_oracle import CommandOracle
 from atomworld_env.properties.oracle import Failure, Noise, PropertyValue
 from rewards import Arrangement
 
@@ -82,9 +83,9 @@ def test_it_is_named_by_its_command() -> None:
     assert oracle.unit == UNITS["band_gap"]
     assert oracle.version != oracle_of("band_gap", f"command:{sys.executable} other.py").oracle.version
     with pytest.raises(UsageError, match="not found"):
-        command_of("command:no-such-program")
+        program_of("command:no-such-program")
     with pytest.raises(UsageError, match="needs a program"):
-        command_of("command:")
+        program_of("command:")
     with pytest.raises(UsageError, match="unknown oracle"):
         oracle_of("band_gap", "guess")
     with pytest.raises(UsageError, match="unknown property"):
